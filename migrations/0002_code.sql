@@ -1,6 +1,8 @@
 -- Functions, views, grants.
 -- Written from sql/ by `make baseline` until the first release; from then on it never changes.
 
+set local search_path = pg_catalog, pg_temp;
+
 -- from 00_foundation/acting_as.sql
 -- The actor a human or administrative call is recorded under.
 -- Returns:  text, p_actor or the caller's role.
@@ -7435,7 +7437,7 @@ as $$
            case n.tag when 'userTask' then 'bpm:user' else tt.task_type end,
            e.error_code, coalesce(m.message_name, s.name), m.correlation_path, t.kind, t.rule, t.path,
            n.expressions || case when c.spec is null then '{}' else jsonb_build_object('call', c.spec) end
-                         || case when x.tree is null then '{}' else jsonb_build_object('condition', x.tree) end
+                         || case when x.tree is null then '{}' else jsonb_build_object('condition', x.tree, 'condition_source', n.definition -> 'condition') end
                          || case when m.correlation is null then '{}' else jsonb_build_object('correlation', m.correlation) end
                          || case when o.outputs is null then '{}' else jsonb_build_object('outputs', o.outputs) end
                          || case when i.inputs is null then '{}' else jsonb_build_object('inputs', i.inputs) end)::bpm_core.draft_node order by n.pos), '{}')
@@ -15290,8 +15292,16 @@ begin
         ('waits', array(
           select jsonb_build_object('subscription_id', s.id, 'token_id', s.token_id, 'node_id', s.node_id, 'kind', s.kind, 'name', s.name,
                                     'correlation_key', s.correlation_key, 'since', s.created_at)
+                 || case s.kind when 'Conditional' then jsonb_build_object('condition', c.source) else '{}' end
             from bpm_core.live_tokens(p_tenant_id, p_workflows) t
            cross join lateral (select s.* from bpm_core.subscription s where s.token_id = t.id offset 0) s
+            left join lateral (
+              select n.expressions ->> 'condition_source' as source
+                from (select w.workflow_version_id from bpm_core.workflow_instance w
+                       where w.tenant_id = s.tenant_id and w.id = s.workflow_instance_id offset 0) w
+               cross join lateral (select n.expressions from bpm_core.workflow_node n
+                                    where n.tenant_id = s.tenant_id and n.workflow_version_id = w.workflow_version_id and n.node_id = s.node_id offset 0) n) c
+              on s.kind = 'Conditional'
            where s.tenant_id = p_tenant_id and s.state = 'Open'
            order by s.id limit p_limit + 1)),
         ('incidents', array(
@@ -24548,8 +24558,9 @@ begin
        cross join lateral (
          select e.id
            from bpm_core.event e
-          where e.dispatch_state = 'Pending' and e.thread_id = r.thread_id and e.session_id = r.session_id
-            and e.tenant_id is not distinct from p_tenant_id  -- no index condition: with = the planner may walk the tenant
+          where e.dispatch_state = 'Pending' and e.thread_id is not null
+            and hashtextextended(e.tenant_id || chr(31) || e.session_id || chr(31) || e.thread_id, 7526)
+                = hashtextextended(p_tenant_id || chr(31) || r.session_id || chr(31) || r.thread_id, 7526)
           order by e.occurred_at, e.id
           limit 1) b
        where b.id <> r.id);
@@ -24658,7 +24669,7 @@ begin
     v_some := bpm_core.parse_starts(p_tenant_id, (
       select jsonb_agg(jsonb_strip_nulls(jsonb_build_object('code', (p_actions[w.place]).process_code, 'version', (p_actions[w.place]).version,
                                                             'business_key', (p_actions[w.place]).business_key))
-                       || jsonb_build_object('variables', (p_actions[w.place]).variables) order by w.place)
+                       || jsonb_build_object('variables', bpm_core.shield_variables((p_actions[w.place]).variables)) order by w.place)
         from unnest(v_places[v_from : v_from + 999]) w(place)));
     for v_i in 1 .. cardinality(v_some) loop
       v_some[v_i].item := v_places[v_from + v_i - 1];
@@ -24983,14 +24994,14 @@ begin
            select r.rule, v.verdict, dense_rank() over (order by (r.rule).priority desc) as level
              from (select r as rule
                      from bpm_core.routing_rule r
-                    where r.event_type = any (bpm_core.type_patterns(e.event_type)) and coalesce(r.channel = e.channel, true)
-                      and r.tenant_id is not distinct from p_tenant_id  -- no index condition: with = the planner may walk the tenant
+                    where hashtextextended(r.tenant_id || chr(31) || r.event_type, 7526) = any (array(
+                            select hashtextextended(p_tenant_id || chr(31) || t.pattern, 7526) from unnest(bpm_core.type_patterns(e.event_type)) t(pattern)))
                    offset 0) r
             cross join lateral (
               select case when (r.rule).condition is not null then jsonb_path_match(c.context, (r.rule).condition, '{}', true)
                           when (r.rule).condition_tree is not null then bpm_core.evaluate_condition((r.rule).condition_tree, c.context)
                           else true end) v(verdict)
-            where v.verdict is not false) y
+            where (r.rule).tenant_id = p_tenant_id and coalesce((r.rule).channel = e.channel, true) and v.verdict is not false) y
         cross join lateral bpm_core.form_action(y.rule, c.context) f
         where y.level = 1) x);
 end
@@ -25053,7 +25064,7 @@ $$;
 
 -- from 75_intake/read_decision.sql
 -- Reads a decision about an event: one action, or {"actions": […]}.
--- Returns:  jsonb array of actions, as routing_decision keeps them.
+-- Returns:  jsonb array of actions, as routing_decision keeps them; wire forms are taken off variables.
 -- Raises:   BP400 not of this form, BP422 what an action needs is missing, or what it has no use for is given.
 create or replace function bpm_core.read_decision(p_decision jsonb)
 returns jsonb
@@ -25085,7 +25096,9 @@ begin
       perform bpm_core.fail('BP422', v_fault, jsonb_build_object('action', v_action -> 'action'));
     end if;
   end loop;
-  return v_actions;
+  return (select jsonb_agg(a.item || case when a.item ? 'variables' then jsonb_build_object('variables', bpm_core.decode_variables(a.item -> 'variables')) else '{}' end
+                           order by a.n)
+            from jsonb_array_elements(v_actions) with ordinality a(item, n));
 end
 $$;
 
@@ -25309,6 +25322,25 @@ begin
 end
 $$;
 
+-- from 75_intake/shield_variables.sql
+-- Variables that have been decoded already, for a function that decodes them: a text that begins like a wire form is put into one, so that it stays what it is.
+-- Returns:  jsonb object.
+create or replace function bpm_core.shield_variables(p_variables jsonb)
+returns jsonb
+language plpgsql immutable
+set search_path = pg_catalog, pg_temp
+as $$
+begin
+  if not jsonb_path_exists(p_variables, '$.* ? (@.type() == "string" && @ starts with "__var:1:")') then
+    return p_variables;
+  end if;
+  return (
+    select jsonb_object_agg(v.key, case when jsonb_typeof(v.value) = 'string' and starts_with(v.value #>> '{}', '__var:1:')
+                                        then to_jsonb('__var:1:' || v.value::text) else v.value end)
+      from jsonb_each(p_variables) v);
+end
+$$;
+
 -- from 75_intake/store_rule.sql
 -- Inserts a rule, or puts it in the place of the one with its code. Changes of rules come one after the other (touch_rules).
 -- Returns:  boolean, whether there was none. Writes: routing_rule.
@@ -25439,7 +25471,9 @@ begin
      cross join lateral (
        select e.tenant_id, e.id, e.reason, e.available_at
          from bpm_core.event e
-        where e.dispatch_state = 'Pending' and e.thread_id = t.thread_id and e.session_id = t.session_id and e.tenant_id is not distinct from p_tenant_id
+        where e.dispatch_state = 'Pending' and e.thread_id is not null
+          and hashtextextended(e.tenant_id || chr(31) || e.session_id || chr(31) || e.thread_id, 7526)
+              = hashtextextended(p_tenant_id || chr(31) || t.session_id || chr(31) || t.thread_id, 7526)
         order by e.occurred_at, e.id
         limit 1
           for no key update skip locked) n)

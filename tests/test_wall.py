@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator
 
 import psycopg
@@ -10,7 +11,7 @@ from psycopg.rows import dict_row
 
 from pgbpm import migrations
 from pgbpm.devtools import scratch
-from tests.wall import arguments, campaign
+from tests.wall import arguments, campaign, fuzz
 from tests.wall.campaign import Campaign
 from tests.wall.judge import Findings
 
@@ -38,6 +39,15 @@ def test_the_wall_holds(besieged: Campaign) -> None:
     assert sum(found.counts.values()) > 3000
     assert len(besieged.functions) > 60
     assert len(besieged.views) > 15
+
+
+def test_nothing_but_codes_of_ours_comes_out(besieged: Campaign) -> None:
+    """Bad arguments of every kind for every parameter; all of them with PGBPM_TEST_SIZE=nightly."""
+    besieged.findings = Findings()
+    made = fuzz.run(besieged, None if os.environ.get("PGBPM_TEST_SIZE") == "nightly" else 3)
+    assert made > 700
+    assert not besieged.findings.unexpected, besieged.findings.unexpected[:3]
+    assert not besieged.findings.leaks, besieged.findings.leaks[:3]
 
 
 BREACHES = """

@@ -124,6 +124,9 @@ class DeliveryConfig:
     timeout_s: float = option(
         10.0, "longest wait for an answer unless the destination says", minimum=0.1
     )
+    connect_timeout_s: float = option(
+        5.0, "longest wait for a connection unless the destination says", minimum=0.1
+    )
     max_response_bytes: int = option(65536, "longest body kept as receipt", minimum=0)
     allow_private_addresses: bool = option(
         False, "send to loopback, private and link-local addresses too"

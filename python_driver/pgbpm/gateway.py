@@ -34,7 +34,14 @@ select c.{what}{cast} as items, c.positions::text as positions,
 _CLAIM_TASKS = _CLAIM.format(
     what="tasks", cast="", arguments="p_worker => %s, p_types => %s::text[]"
 )
-_CLAIM_COMMANDS = _CLAIM.format(what="commands", cast="::text", arguments="p_worker => %s")
+_CLAIM_COMMANDS = _CLAIM.format(
+    what="commands", cast="::text", arguments="p_worker => %s, p_kinds => %s::text[]"
+)
+_CLAIM_PROBES = """
+select p.command_id::text as command_id, p.fencing_token, p.destination_code, p.destination,
+       extract(epoch from p.lease_until - clock_timestamp())::float8 as left_s
+  from bpm.claim_probes(p_worker => %s, p_limit => %s, p_kinds => %s::text[], p_tenant_id => %s) p
+"""
 _TICK = """
 select t.done, t.positions::text as positions,
        extract(epoch from t.next_due_at - clock_timestamp())::float8 as due_in
@@ -59,6 +66,10 @@ select t.outcome from bpm.throw_error(
   p_task_id => %s::uuid, p_fencing_token => %s, p_error_code => %s, p_message => %s,
   p_variables => %s::jsonb, p_tenant_id => %s) t
 """
+_NEXT_PROBE = """
+select extract(epoch from c.asked_at - clock_timestamp())::float8 as due_in
+  from bpm.command c where c.tenant_id = %s and c.asked_at is not null order by c.asked_at limit 1
+"""
 
 MOST_UNSERVED = 1000
 """No more ready tasks are looked at in one tenant."""
@@ -77,7 +88,8 @@ _CALLER = "select coalesce(nullif(current_setting('role'), 'none'), session_user
 
 _LEASED = """
 select (select count(*) from bpm.task t where t.tenant_id = %s and t.state = 'Executing')
-     + (select count(*) from bpm.command c where c.tenant_id = %s and c.state = 'Sending') as held
+     + (select count(*) from bpm.command c
+         where c.tenant_id = %s and c.state in ('Sending', 'Reconciling')) as held
 """
 
 _LEASED_ANYWHERE = """
@@ -170,13 +182,29 @@ class Gateway:
         )
 
     async def claim_commands(
-        self, tenant: str, worker: str, limit: int, positions: str | None
+        self, tenant: str, worker: str, kinds: Sequence[str], limit: int, positions: str | None
     ) -> Claim:
-        """Up to ``limit`` commands to deliver, their numbers read exactly (for the hash)."""
+        """Up to ``limit`` commands to destinations of ``kinds``.
+
+        Their numbers are read exactly (for the hash).
+        """
         asked_at = asyncio.get_running_loop().time()
-        row = await self._row(_CLAIM_COMMANDS, worker, limit, None, positions, tenant)
+        row = await self._row(_CLAIM_COMMANDS, worker, list(kinds), limit, None, positions, tenant)
         items = read_exact(row["items"] or "[]")
         return Claim(items, row["positions"], row["due_in"], row["server_time"], asked_at)
+
+    async def claim_probes(
+        self, tenant: str, worker: str, kinds: Sequence[str], limit: int
+    ) -> tuple[list[Row], float | None]:
+        """Up to ``limit`` commands whose receivers are to be asked; ``left_s``: of the lease.
+
+        If there are none: seconds until the next one.
+        """
+        items = await self._rows(_CLAIM_PROBES, worker, limit, list(kinds), tenant)
+        if items:
+            return items, None
+        due = await self._rows(_NEXT_PROBE, tenant)
+        return [], due[0]["due_in"] if due else None
 
     async def tick(self, tenant: str, limit: int | None, positions: str | None) -> Ticked:
         """Drive what falls due by itself: timers, expired leases, inbox, parked tokens, …
@@ -199,7 +227,8 @@ class Gateway:
         return str((await self._row(_CALLER))["role"])
 
     async def set_call(self, function: str, tenant: str, items: Sequence[str]) -> list[Row]:
-        """``complete_tasks``, ``fail_tasks``, ``release_tasks`` or ``mark_commands``.
+        """``complete_tasks``, ``fail_tasks``, ``release_tasks``, ``mark_commands``
+        or ``mark_probes``.
 
         One row per item, each with ``outcome`` and the id of its item.
         """

@@ -71,11 +71,33 @@ class GuardedBackend(httpcore.AsyncNetworkBackend):
         await asyncio.sleep(seconds)
 
 
-def guarded_transport(*, allow_private: bool, connections: int) -> httpx.AsyncHTTPTransport:
-    """A transport that connects through :class:`GuardedBackend`, afresh for every request.
+def connect_checked(host: str, port: int, timeout: float, *, allow_private: bool) -> socket.socket:
+    """Like :class:`GuardedBackend`, for what blocks. Raises ``OSError``."""
+    try:
+        found = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)
+    except UnicodeError as error:
+        raise OSError(f"cannot resolve {host}: {error}") from None
+    addresses = list(dict.fromkeys(str(entry[4][0]) for entry in found))
+    if not allow_private and not all(map(is_public, addresses)):
+        raise PermissionError(
+            f"{host} has a private address; delivery.allow_private_addresses is off"
+        )
+    failure = OSError(f"{host} has no address")
+    for address in addresses:
+        try:
+            return socket.create_connection((address, port), timeout)
+        except OSError as error:
+            failure = error
+    raise failure
 
-    No connection is used twice: one that the receiver closes while it is idle would make a
-    command "unknown" that nobody ever saw. Proxies of the environment are not used.
+
+def guarded_transport(
+    *, allow_private: bool, connections: int, keep_s: float = 0.0
+) -> httpx.AsyncHTTPTransport:
+    """A transport that connects through :class:`GuardedBackend`.
+
+    ``keep_s``: how long an idle connection is kept to be used again; 0: none is used twice.
+    Proxies of the environment are not used.
     """
     transport = httpx.AsyncHTTPTransport(
         trust_env=False, limits=httpx.Limits(max_keepalive_connections=0)
@@ -86,7 +108,8 @@ def guarded_transport(*, allow_private: bool, connections: int) -> httpx.AsyncHT
     transport._pool = httpcore.AsyncConnectionPool(
         ssl_context=plain._ssl_context,
         max_connections=connections,
-        max_keepalive_connections=0,
+        max_keepalive_connections=connections if keep_s else 0,
+        keepalive_expiry=keep_s,
         network_backend=GuardedBackend(allow_private),
     )
     return transport

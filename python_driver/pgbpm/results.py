@@ -14,10 +14,10 @@ import psycopg
 
 from pgbpm.batcher import Batcher
 from pgbpm.config import RunnerConfig
-from pgbpm.delivery import Report
 from pgbpm.gateway import Gateway
 from pgbpm.jsontext import write
 from pgbpm.repeat import GaveUp, Repeater, explain, is_refusal
+from pgbpm.sending import Report
 from pgbpm.worker import BpmnError, Task
 
 logger = logging.getLogger("pgbpm.runner")
@@ -78,7 +78,8 @@ class Results:
         self._fails = batcher("fail_tasks", "task_id", 1)
         self._releases = batcher("release_tasks", "task_id", 1)
         self._marks = batcher("mark_commands", "command_id", 1)
-        self._batchers = (self._completes, self._fails, self._releases, self._marks)
+        self._probes = batcher("mark_probes", "command_id", 1)
+        self._batchers = (self._completes, self._fails, self._releases, self._marks, self._probes)
 
     @property
     def pending(self) -> int:
@@ -147,6 +148,11 @@ class Results:
         self.counts[report.outcome] += 1
         self._marks.put(tenant, Item(command_id, report.item(command_id, fencing_token)))
 
+    def mark_probe(self, tenant: str, command_id: str, fencing_token: int, report: Report) -> None:
+        """A receiver was asked for a command."""
+        self.counts[f"probe {report.outcome}"] += 1
+        self._probes.put(tenant, Item(command_id, report.item(command_id, fencing_token)))
+
     def throw(self, tenant: str, task: Task, error: BpmnError, variables: str) -> None:
         """The handler raised a BPMN error."""
         self._alone(self._throw(tenant, task, error, variables))
@@ -178,7 +184,7 @@ class Results:
         self._moved(tenant)
 
     def _answered(self, function: str, tenant: str, item: Item, outcome: str) -> None:
-        if function != "mark_commands":
+        if function not in {"mark_commands", "mark_probes"}:
             self.counts[outcome] += 1
         if function not in _GOOD or outcome in _GOOD[function]:
             if outcome == "LeaseLost":

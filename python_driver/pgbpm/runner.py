@@ -33,6 +33,7 @@ from pgbpm.pacing import Look, Rounds
 from pgbpm.repeat import GaveUp, Repeater, explain
 from pgbpm.results import Results
 from pgbpm.sealing import Vault
+from pgbpm.sending import PROBES
 from pgbpm.unserved import Unserved, no_tenant
 from pgbpm.wakeup import Wakeup
 from pgbpm.worker import TaskHandler, Worker
@@ -125,6 +126,7 @@ class Runner:
         )
         self._deliverer = Deliverer(self._config.delivery, vault)
         self._send_slots = Slots(self._config.delivery.concurrency)
+        self._probe_slots = Slots(PROBES)
         self._sending: set[asyncio.Task[None]] = set()
         self._groups = _groups(worker, runner.concurrency, runner.threads)
         self._tick_positions: dict[str, str | None] = {}
@@ -250,7 +252,9 @@ class Runner:
         self._repeater.give_up_at = end + _AFTER_DRAIN_S
         for a_round in self._rounds:
             a_round.stop()
-        for slots in (*(group.slots for group in self._groups), self._send_slots):
+        for slots in (
+            *(group.slots for group in self._groups), self._send_slots, self._probe_slots
+        ):  # fmt: skip
             slots.close()
         self.results.open_gate()
         _, hanging = await asyncio.wait(looking, timeout=seconds)
@@ -297,6 +301,7 @@ class Runner:
             made.append(rounds(f"claim_tasks {number}", claim, shortest, longest))
         if self._config.delivery.enabled:
             made.append(rounds("claim_commands", self._claim_commands, shortest, longest))
+            made.append(rounds("claim_probes", self._claim_probes, tick, longest))
         return made
 
     async def _careful(
@@ -361,7 +366,9 @@ class Runner:
         positions = self._command_positions.pop(tenant, None)
         claim = await self._repeater(
             "claim_commands",
-            lambda: self._gateway.claim_commands(tenant, self.name, free, positions),
+            lambda: self._gateway.claim_commands(
+                tenant, self.name, self._deliverer.kinds, min(free, 1000), positions
+            ),
             look=True,
         )
         self._command_positions[tenant] = claim.positions
@@ -376,8 +383,9 @@ class Runner:
         lease = _seconds(command["lease_until"]) - claim.server_time
         left = claim.asked_at + lease - asyncio.get_running_loop().time() - _LEASE_MARGIN_S
         report = await self._deliverer.send(
-            command, max(left, lease / 4), self._stop_sending, tenant=tenant
-        )
+            command, max(left, lease / 4), self._stop_sending, tenant=tenant,
+            now=claim.server_time + asyncio.get_running_loop().time() - claim.asked_at,
+        )  # fmt: skip
         logger.log(
             _LEVELS.get(report.outcome, logging.WARNING),
             "command %s to %s: %s %s", command["command_id"], command["destination_code"],
@@ -386,9 +394,45 @@ class Runner:
         )  # fmt: skip
         self.results.mark(tenant, command["command_id"], command["fencing_token"], report)
 
+    async def _claim_probes(self, tenant: str) -> Look:
+        free = await self._probe_slots.wait()
+        if not free:
+            return Look(found=False)
+        items, due_in = await self._repeater(
+            "claim_probes",
+            lambda: self._gateway.claim_probes(
+                tenant, self.name, self._deliverer.probing_kinds, free
+            ),
+            look=True,
+        )
+        self._probe_slots.take(len(items))
+        for item in items:
+            asking = asyncio.create_task(self._probe(tenant, item))
+            self._sending.add(asking)
+            asking.add_done_callback(self._asked)
+        return Look(found=bool(items), due_in=due_in)
+
+    async def _probe(self, tenant: str, item: dict[str, Any]) -> None:
+        left = item["left_s"] - _LEASE_MARGIN_S
+        report = await self._deliverer.probe(
+            item, max(left, item["left_s"] / 4), self._stop_sending
+        )
+        logger.info(
+            "asked %s for command %s: %s %s", item["destination_code"], item["command_id"],
+            report.outcome, report.detail,
+            extra={"command_id": item["command_id"], "outcome": report.outcome},
+        )  # fmt: skip
+        self.results.mark_probe(tenant, item["command_id"], item["fencing_token"], report)
+
+    def _asked(self, asking: asyncio.Task[None]) -> None:
+        self._ended(asking, self._probe_slots)
+
     def _sent(self, sending: asyncio.Task[None]) -> None:
+        self._ended(sending, self._send_slots)
+
+    def _ended(self, sending: asyncio.Task[None], slots: Slots) -> None:
         self._sending.discard(sending)
-        self._send_slots.give()
+        slots.give()
         if not sending.cancelled() and (error := sending.exception()) is not None:
             logger.error("a command could not be sent", exc_info=error)
 

@@ -13,6 +13,10 @@ Conn = psycopg.Connection[Any]
 HAND_MARK = "-- BY HAND:"
 """Starts each line that a person still has to turn into statements; ``make lint`` refuses it."""
 
+PINNED = "set local search_path = pg_catalog, pg_temp;"
+"""At the head of each migration: what it creates must not resolve a name or an operator in a schema
+where others than the installer may create things."""
+
 _CODE_KINDS = {"function", "function shape", "view", "privileges", "comment", "owner"}
 
 

@@ -67,6 +67,7 @@ def whole_sql(root: Path | None = None) -> str:
             bootstrap_sql(root),
             "set role bpm_owner;",
             "set check_function_bodies = off;",
+            "set local search_path = pg_catalog, pg_temp;",
             tables_sql(root),
             code_sql(root),
             "reset check_function_bodies;",

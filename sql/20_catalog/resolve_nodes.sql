@@ -32,7 +32,7 @@ as $$
            case n.tag when 'userTask' then 'bpm:user' else tt.task_type end,
            e.error_code, coalesce(m.message_name, s.name), m.correlation_path, t.kind, t.rule, t.path,
            n.expressions || case when c.spec is null then '{}' else jsonb_build_object('call', c.spec) end
-                         || case when x.tree is null then '{}' else jsonb_build_object('condition', x.tree) end
+                         || case when x.tree is null then '{}' else jsonb_build_object('condition', x.tree, 'condition_source', n.definition -> 'condition') end
                          || case when m.correlation is null then '{}' else jsonb_build_object('correlation', m.correlation) end
                          || case when o.outputs is null then '{}' else jsonb_build_object('outputs', o.outputs) end
                          || case when i.inputs is null then '{}' else jsonb_build_object('inputs', i.inputs) end)::bpm_core.draft_node order by n.pos), '{}')

@@ -53,8 +53,16 @@ begin
         ('waits', array(
           select jsonb_build_object('subscription_id', s.id, 'token_id', s.token_id, 'node_id', s.node_id, 'kind', s.kind, 'name', s.name,
                                     'correlation_key', s.correlation_key, 'since', s.created_at)
+                 || case s.kind when 'Conditional' then jsonb_build_object('condition', c.source) else '{}' end
             from bpm_core.live_tokens(p_tenant_id, p_workflows) t
            cross join lateral (select s.* from bpm_core.subscription s where s.token_id = t.id offset 0) s
+            left join lateral (
+              select n.expressions ->> 'condition_source' as source
+                from (select w.workflow_version_id from bpm_core.workflow_instance w
+                       where w.tenant_id = s.tenant_id and w.id = s.workflow_instance_id offset 0) w
+               cross join lateral (select n.expressions from bpm_core.workflow_node n
+                                    where n.tenant_id = s.tenant_id and n.workflow_version_id = w.workflow_version_id and n.node_id = s.node_id offset 0) n) c
+              on s.kind = 'Conditional'
            where s.tenant_id = p_tenant_id and s.state = 'Open'
            order by s.id limit p_limit + 1)),
         ('incidents', array(

@@ -25,8 +25,9 @@ begin
        cross join lateral (
          select e.id
            from bpm_core.event e
-          where e.dispatch_state = 'Pending' and e.thread_id = r.thread_id and e.session_id = r.session_id
-            and e.tenant_id is not distinct from p_tenant_id  -- no index condition: with = the planner may walk the tenant
+          where e.dispatch_state = 'Pending' and e.thread_id is not null
+            and hashtextextended(e.tenant_id || chr(31) || e.session_id || chr(31) || e.thread_id, 7526)
+                = hashtextextended(p_tenant_id || chr(31) || r.session_id || chr(31) || r.thread_id, 7526)
           order by e.occurred_at, e.id
           limit 1) b
        where b.id <> r.id);

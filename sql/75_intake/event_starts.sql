@@ -15,7 +15,7 @@ begin
     v_some := bpm_core.parse_starts(p_tenant_id, (
       select jsonb_agg(jsonb_strip_nulls(jsonb_build_object('code', (p_actions[w.place]).process_code, 'version', (p_actions[w.place]).version,
                                                             'business_key', (p_actions[w.place]).business_key))
-                       || jsonb_build_object('variables', (p_actions[w.place]).variables) order by w.place)
+                       || jsonb_build_object('variables', bpm_core.shield_variables((p_actions[w.place]).variables)) order by w.place)
         from unnest(v_places[v_from : v_from + 999]) w(place)));
     for v_i in 1 .. cardinality(v_some) loop
       v_some[v_i].item := v_places[v_from + v_i - 1];

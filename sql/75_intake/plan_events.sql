@@ -34,14 +34,14 @@ begin
            select r.rule, v.verdict, dense_rank() over (order by (r.rule).priority desc) as level
              from (select r as rule
                      from bpm_core.routing_rule r
-                    where r.event_type = any (bpm_core.type_patterns(e.event_type)) and coalesce(r.channel = e.channel, true)
-                      and r.tenant_id is not distinct from p_tenant_id  -- no index condition: with = the planner may walk the tenant
+                    where hashtextextended(r.tenant_id || chr(31) || r.event_type, 7526) = any (array(
+                            select hashtextextended(p_tenant_id || chr(31) || t.pattern, 7526) from unnest(bpm_core.type_patterns(e.event_type)) t(pattern)))
                    offset 0) r
             cross join lateral (
               select case when (r.rule).condition is not null then jsonb_path_match(c.context, (r.rule).condition, '{}', true)
                           when (r.rule).condition_tree is not null then bpm_core.evaluate_condition((r.rule).condition_tree, c.context)
                           else true end) v(verdict)
-            where v.verdict is not false) y
+            where (r.rule).tenant_id = p_tenant_id and coalesce((r.rule).channel = e.channel, true) and v.verdict is not false) y
         cross join lateral bpm_core.form_action(y.rule, c.context) f
         where y.level = 1) x);
 end

@@ -1,5 +1,5 @@
 -- Reads a decision about an event: one action, or {"actions": […]}.
--- Returns:  jsonb array of actions, as routing_decision keeps them.
+-- Returns:  jsonb array of actions, as routing_decision keeps them; wire forms are taken off variables.
 -- Raises:   BP400 not of this form, BP422 what an action needs is missing, or what it has no use for is given.
 create or replace function bpm_core.read_decision(p_decision jsonb)
 returns jsonb
@@ -31,6 +31,8 @@ begin
       perform bpm_core.fail('BP422', v_fault, jsonb_build_object('action', v_action -> 'action'));
     end if;
   end loop;
-  return v_actions;
+  return (select jsonb_agg(a.item || case when a.item ? 'variables' then jsonb_build_object('variables', bpm_core.decode_variables(a.item -> 'variables')) else '{}' end
+                           order by a.n)
+            from jsonb_array_elements(v_actions) with ordinality a(item, n));
 end
 $$;

@@ -30,11 +30,13 @@ create table bpm_core.event (
   constraint ends_with_a_reason check (dispatch_state not in ('Ignored', 'Failed') or reason is not null)
 ) with (fillfactor = 85, autovacuum_vacuum_scale_factor = 0.02, autovacuum_vacuum_insert_scale_factor = 0.1);
 create index event_due on bpm_core.event (tenant_id, available_at, id) where dispatch_state = 'Pending';
--- Look-ups by key go by this: the unique key would do, but with the tenant among the conditions a planner that takes the table for small walks the tenant.
+-- Look-ups by key go by a hash with the tenant in it: with the tenant among the conditions a planner that takes the table for small walks the tenant, and
+-- without it what other tenants call alike is read as well.
 create index event_by_key on bpm_core.event (
   hashtextextended(tenant_id || chr(31) || channel || chr(31) || session_id || chr(31) || provider_event_id, 7526));
 create index event_waiting on bpm_core.event (tenant_id, rules_version, id) where rules_version is not null;
-create index event_open_in_thread on bpm_core.event (thread_id, session_id, occurred_at, id) where dispatch_state = 'Pending' and thread_id is not null;
+create index event_open_in_thread on bpm_core.event (hashtextextended(tenant_id || chr(31) || session_id || chr(31) || thread_id, 7526), occurred_at, id)
+  where dispatch_state = 'Pending' and thread_id is not null;
 create index event_of_thread on bpm_core.event (thread_id, session_id, occurred_at) where thread_id is not null;
 comment on table bpm_core.event is 'What a provider told us, once per key of its own. Accepted by insert-or-return; the row is the dispatch marker.';
 comment on column bpm_core.event.session_id is 'The account, mailbox, shop or device it came over; empty where a channel has only one.';
@@ -113,7 +115,7 @@ create table bpm_core.routing_rule (
   check (action <> 'Correlate' or (message_name is not null and num_nonnulls(correlation_path, business_key_path) > 0)),
   check (action <> 'Attach' or business_key_path is not null)
 );
-create index routing_rule_of_type on bpm_core.routing_rule (event_type);
+create index routing_rule_of_type on bpm_core.routing_rule (hashtextextended(tenant_id || chr(31) || event_type, 7526));
 comment on table bpm_core.routing_rule is 'What becomes of events of a type: every rule of the highest priority at which any applies.';
 comment on column bpm_core.routing_rule.event_type is 'A type, or the beginning of one with a star: order.created, order.*, *.';
 comment on column bpm_core.routing_rule.condition is 'As of a flow: strict jsonpath, or condition_tree for evaluate_condition; over {payload, event}.';

@@ -19,7 +19,9 @@ begin
      cross join lateral (
        select e.tenant_id, e.id, e.reason, e.available_at
          from bpm_core.event e
-        where e.dispatch_state = 'Pending' and e.thread_id = t.thread_id and e.session_id = t.session_id and e.tenant_id is not distinct from p_tenant_id
+        where e.dispatch_state = 'Pending' and e.thread_id is not null
+          and hashtextextended(e.tenant_id || chr(31) || e.session_id || chr(31) || e.thread_id, 7526)
+              = hashtextextended(p_tenant_id || chr(31) || t.session_id || chr(31) || t.thread_id, 7526)
         order by e.occurred_at, e.id
         limit 1
           for no key update skip locked) n)

@@ -141,6 +141,10 @@ def _set_up(database: TestDatabase) -> None:
         {"binding_key": "d", "workflow": "second", "depends_on": ["a", "c"]},
     ]
     database.rows("select * from bpm.publish_process('quartet', %s)", [json.dumps(bindings)])
+    database.rows(
+        "select * from bpm.set_routing_rule('branches', 'branch.*', 'StartProcess',"
+        " p_process_code => 'branches', p_business_key_path => 'payload.key')"
+    )
     database.rows(COUNTER)
 
 
@@ -388,6 +392,39 @@ def _cancel_several(database: TestDatabase) -> Call:
     return "select * from bpm.cancel_process(%s)", (_value("select %s::text")(database),)
 
 
+def _accept(database: TestDatabase) -> Call:
+    evidence = {"object_key": f"in/{os.urandom(8).hex()}", "sha256": os.urandom(32).hex()}
+    items = [
+        {"channel": "c", "provider_event_id": os.urandom(8).hex(), "type": "x", "evidence": found}
+        for found in ([evidence], [])
+    ]
+    return "select * from bpm.accept_events(%s)", (json.dumps(items),)
+
+
+def _newest_event(database: TestDatabase) -> object:
+    return database.value(
+        "select e.dispatch_state from bpm.event e order by e.event_id desc limit 1"
+    )
+
+
+def _event(database: TestDatabase, kind: str) -> object:
+    return database.value(
+        "select a.event_id from bpm.accept_event('c', %s, %s, %s, p_thread_id => %s) a",
+        [os.urandom(8).hex(), kind, json.dumps({"key": os.urandom(8).hex()}), os.urandom(8).hex()],
+    )
+
+
+def _dispatch(database: TestDatabase) -> Call:
+    decision = {"action": "StartProcess", "process_code": "branches", "business_key": "by-hand"}
+    return "select * from bpm.dispatch_event(%s, %s)", (_event(database, "x"), json.dumps(decision))
+
+
+def _tick_events(database: TestDatabase) -> Call:
+    _event(database, "branch.one")
+    _event(database, "branch.two")
+    return "select * from bpm.tick()", ()
+
+
 COMMANDS: dict[str, tuple[Command, object]] = {
     "start": (Command(_start, _places, several=True), ["a Waiting", "b Waiting"]),
     "complete into a join": (Command(_complete_join, _places, several=True), ["after Waiting"]),
@@ -427,6 +464,12 @@ COMMANDS: dict[str, tuple[Command, object]] = {
         ["one Waiting", "one Waiting"],
     ),
     "hear of an end": (Command(_hear, _places), ["one Waiting", "two Waiting"]),
+    "accept events": (Command(_accept, _newest_event, plain=True), "Pending"),
+    "decide about an event": (Command(_dispatch, _places), ["a Waiting", "b Waiting"]),
+    "tick events": (
+        Command(_tick_events, _places, several=True),
+        ["a Waiting", "b Waiting"],
+    ),
     "cancel several workflows": (Command(_cancel_several, _status, plain=True), "Cancelled"),
 }
 
@@ -557,7 +600,10 @@ def _stopped_and_resolved(session: Session, k: int, several: bool) -> None:
         "select i.incident_id from bpm.incident i where i.state = 'Open' and i.code = %s",
         "AdvanceFailed",
     )
-    waiting = session.one("select count(*) as n from bpm_core.inbox i where i.attempts > 0")["n"]
+    waiting = session.one(
+        "select (select count(*) from bpm_core.inbox i where i.attempts > 0)"
+        "     + (select count(*) from bpm_core.event e where e.reason = 'Error') as n"
+    )["n"]
     # The second time, token by token, nothing strikes.
     assert stopped or waiting or several, f"write {k}: swallowed"
     for incident in stopped:

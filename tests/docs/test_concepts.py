@@ -20,6 +20,7 @@ KINDS = [
     ("approval_status", {"Expired"}),  # comes with deadlines
     ("command_state", {"Reconciling"}),  # comes with probes
     ("message_state", set()),
+    ("event_state", set()),
 ]
 
 

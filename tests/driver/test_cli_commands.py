@@ -597,6 +597,63 @@ def test_what_an_incident_saw_is_said_and_mended(cli: Cli) -> None:
     )
 
 
+INSIDE = f"""{HEAD}<process id="inside" isExecutable="true"><startEvent id="start"/>
+  <subProcess id="sub"><extensionElements>
+    <z:ioMapping xmlns:z="http://camunda.org/schema/zeebe/1.0">
+    <z:input source="= order" target="part"/></z:ioMapping></extensionElements>
+    <startEvent id="in"/><exclusiveGateway id="which" default="s4"/><endEvent id="a"/>
+    <endEvent id="b"/>
+    <sequenceFlow id="s1" sourceRef="in" targetRef="which"/>
+    <sequenceFlow id="s2" sourceRef="which" targetRef="a">
+    <conditionExpression>= part > 10</conditionExpression></sequenceFlow>
+    <sequenceFlow id="s4" sourceRef="which" targetRef="b"/></subProcess>
+  <intermediateCatchEvent id="calm"><conditionalEventDefinition>
+    <condition>${{calm &amp;&amp; part.done}}</condition></conditionalEventDefinition>
+  </intermediateCatchEvent><endEvent id="end"/>
+  <sequenceFlow id="f1" sourceRef="start" targetRef="sub"/>
+  <sequenceFlow id="f2" sourceRef="sub" targetRef="calm"/>
+  <sequenceFlow id="f3" sourceRef="calm" targetRef="end"/></process></definitions>"""
+CALLING = f"""{HEAD}<process id="calling" isExecutable="true"><startEvent id="start"/>
+  <callActivity id="call" calledElement="choosing"/><endEvent id="end"/>
+  <sequenceFlow id="f1" sourceRef="start" targetRef="call"/>
+  <sequenceFlow id="f2" sourceRef="call" targetRef="end"/></process></definitions>"""
+
+
+def test_what_is_inside_is_mended_where_it_stands(cli: Cli) -> None:
+    deploy(cli.database, INSIDE)
+    start(cli.database, "inside", 1, order="many")
+    [found] = [r for r in cli.json("incidents") if r["business_key"] == "inside-1"]
+    step = f"--token {found['token_id']} --var part=…, then pgbpm incidents resolve"
+    assert f"inside-1 → pgbpm set inside-1 {step} {found['incident_id']}" in cli.text("incidents")
+    assert step in cli.text("show", "inside-1")
+    assert f"hint: pgbpm set {found['process_instance_id']} {step}" in (
+        cli("incidents", "resolve", "inside-1").stderr
+    )
+    cli("set", "inside-1", "--token", found["token_id"], "--var", "part=11")
+    cli("incidents", "resolve", "inside-1")
+    assert "calm waits until ${calm && part.done}" in cli.text("show", "inside-1")
+    cli("set", "inside-1", "--variables", '{"calm": true, "part": {"done": true}}')
+    assert cli.json("show", "inside-1")["instance"]["status"] == "Completed"
+
+    for xml in (CHOOSING, CALLING):
+        deploy(cli.database, xml)
+    start(cli.database, "calling", 1)
+    [found] = [r for r in cli.json("incidents") if r["business_key"] == "calling-1"]
+    assert f"set calling-1 --token {found['token_id']} --var order=…" in cli.text("incidents")
+
+
+def test_a_name_is_no_path(cli: Cli) -> None:
+    deploy(cli.database, USER_TASK)
+    given: dict[str, Any] = {"order": {"total": 1}, "a.b": 1}
+    [instance] = start(cli.database, "asking", 1, **given)
+    told = cli("set", instance, "--var", "order.total=2", code=1).stderr
+    assert "there is no variable 'order.total', and a name is no path into 'order'" in told
+    assert "--var 'order={…}'" in told
+    assert cli.json("set", instance, "--var", "a.b=2", "--var", "new.name=3")["a.b"] == 2
+    changed = cli.json("set", instance, "--variables", '{"order.total": 2}')
+    assert (changed["order.total"], changed["order"]) == (2, {"total": 1})
+
+
 def test_a_failed_task_shows_the_type_of_its_exception(cli: Cli) -> None:
     publish_task(cli.database, "looking-up", max_attempts=1)
     deploy(cli.database, linear("unknown-key", "looking-up"))

@@ -321,3 +321,43 @@ def test_two_runners_send_every_command_once(database: TestDatabase) -> None:
         asyncio.run(main())
     assert len(told.requests) == 100
     assert set(told.effects.values()) == {1}
+
+
+def test_a_receiver_that_can_be_asked_is_asked(database: TestDatabase) -> None:
+    """The first answer is lost; GET tells that it arrived, or that it did not."""
+    asked: list[str] = []
+    with receiver(lambda times: "drop") as told, asking(told, asked) as url:
+        register(
+            database, "asked", told.url, probe_url=f"{url}{{command_id}}", absent_means="Pending"
+        )
+        start(database, "asked", 5)
+        deliver(database)
+    assert states(database, "asked") == {"Sent": 5}
+    assert set(told.effects.values()) == {1}
+    assert len(told.requests) == len(asked) == 5
+
+
+@contextlib.contextmanager
+def asking(told: Receiver, asked: list[str]) -> Iterator[str]:
+    """Where GET with a command's id says whether ``told`` has it."""
+
+    class Handler(BaseHTTPRequestHandler):
+        def do_GET(self) -> None:
+            key = self.path.strip("/")
+            asked.append(key)
+            self.send_response(200 if told.effects[key] else 404)
+            self.send_header("Content-Length", "0")
+            self.end_headers()
+
+        def log_message(self, format: str, *args: object) -> None:
+            """Silence."""
+
+    server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+    thread = threading.Thread(target=server.serve_forever, daemon=True)
+    thread.start()
+    try:
+        yield f"http://127.0.0.1:{server.server_address[1]}/"
+    finally:
+        server.shutdown()
+        server.server_close()
+        thread.join()

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from tests.lint import sql_rules
+from tests.lint import spot, sql_rules
 
 from pgbpm.resources import sql_dir
 
@@ -87,6 +87,18 @@ def test_a_public_door_needs_the_pins_wherever_it_stands(tmp_path: Path) -> None
     assert findings(tmp_path, door, "80_operation/tick.sql") == [
         "runs per step but lacks: set jit = off"
     ]
+
+
+def test_pgspot_finds_what_it_is_for(tmp_path: Path) -> None:
+    file = tmp_path / "50_work" / "thing.sql"
+    file.parent.mkdir()
+    open_door = GOOD.replace("plpgsql volatile", "plpgsql volatile security definer")
+    file.write_text(open_door.replace("set search_path = pg_catalog, pg_temp\n", ""))
+    assert any("PS003" in finding for finding in spot.check_file(file))
+    file.write_text(open_door.replace("pg_catalog, pg_temp", "public, pg_catalog"))
+    assert any("PS004" in finding for finding in spot.check_file(file))
+    file.write_text(open_door)
+    assert spot.check_file(file) == []
 
 
 def test_every_file_that_may_build_sql_still_does() -> None:

@@ -234,10 +234,11 @@ PREFIX = {
     "outbox_lease": 2,
     "outbox_unknown": 2,
     "outbox_review": 2,
+    "outbox_probe": 2,
     "inbox_of_target": 1,
     "event_due": 2,
     "event_waiting": 2,
-    "event_open_in_thread": 2,
+    "event_open_in_thread": 1,
     "event_process_instance_pkey": 2,
     "process_instance_of_key": 1,
     "routing_decision_event_id_tenant_id_key": 1,
@@ -632,8 +633,12 @@ def keys(database: TestDatabase) -> dict[str, list[str]]:
         row["name"]: row["columns"]
         for row in database.rows(
             "select i.indexrelid::regclass::text as full_name, c.relname::text as name,"
-            "       array(select a.attname::text from unnest(i.indkey) with ordinality k(n, o)"
-            "               join pg_attribute a on a.attrelid = i.indrelid and a.attnum = k.n"
+            # Of an expression the name of its function.
+            "       array(select coalesce(a.attname::text, substring("
+            "                      pg_get_indexdef(i.indexrelid, k.o::integer, true), '^\\w+'))"
+            "               from unnest(i.indkey) with ordinality k(n, o)"
+            "               left join pg_attribute a"
+            "                 on a.attrelid = i.indrelid and a.attnum = k.n and k.n > 0"
             "              order by o) as columns"
             "  from pg_index i join pg_class c on c.oid = i.indexrelid"
             " where c.relnamespace = 'bpm_core'::regnamespace"

@@ -10,7 +10,7 @@ from pathlib import Path
 
 from pgbpm import migrations, schema_diff
 from pgbpm.devtools import baseline
-from tests.lint import sql_rules
+from tests.lint import spot, sql_rules
 
 CHECKOUT = Path(__file__).resolve().parents[2]
 PYTHON_PLACES = [
@@ -37,6 +37,15 @@ def sql_rules_of_ours() -> list[str]:
     return sql_rules.check_tree(CHECKOUT / "sql")
 
 
+def security() -> list[str]:
+    """pgspot over ``sql/``, and that what a migration creates is resolved in pg_catalog alone."""
+    found = spot.check_tree(CHECKOUT / "sql")
+    for migration in migrations.load():
+        if schema_diff.PINNED not in migration.text.splitlines():
+            found.append(f"migrations/{migration.name}.sql: lacks {schema_diff.PINNED!r}")
+    return found
+
+
 def migrations_are_finished() -> list[str]:
     """No line waits for a person, names are in order, and the baseline is what sql/ says."""
     found = [
@@ -55,6 +64,7 @@ CHECKS: dict[str, Callable[[], list[str]]] = {
     "mypy": tool("mypy"),
     "sqlfluff": tool("sqlfluff", "lint", "--processes", "2", "--nocolor", "sql"),
     "rules of sql/": sql_rules_of_ours,
+    "pgspot": security,
     "migrations": migrations_are_finished,
 }
 

@@ -137,6 +137,14 @@ PERSONS = {
     ),
 }
 OUTCOMES = ("Sent", "NotSent", "Unknown", "Refused", "Throttled", "ReceiverError")
+RULES = [
+    "'go', 'go', 'StartProcess', '${payload.amount > 5}', p_process_code => 'rounds',"
+    " p_business_key_path => 'payload.key'",
+    "'tell', 'tell', 'Correlate', p_message_name => 'picked-up',"
+    " p_correlation_path => 'payload.key'",
+    "'note', 'note', 'Attach', p_business_key_path => 'payload.key', p_message_name => 'other'",
+    "'drop', 'drop', 'Ignore'",
+]
 CODES = ("everything", "everything", "rounds", "surplus", "letters", "fragile", "party")
 session = st.integers(0, SESSIONS - 1)
 pick = st.integers(0, 2**16)
@@ -170,7 +178,8 @@ class Engine(RuleBasedStateMachine):
         self.observer.do(
             "truncate bpm_core.business_case, bpm_core.process_instance, bpm_core.message,"
             " bpm_core.inbox, bpm_core.idempotency_key, bpm_core.history_event, bpm_core.execution,"
-            " bpm_core.result, bpm_core.parallel_join, bpm_core.parallel_join_arrival cascade"
+            " bpm_core.result, bpm_core.parallel_join, bpm_core.parallel_join_arrival,"
+            " bpm_core.event cascade"
         )
         items = [
             {"code": code, "variables": variables, "business_key": KEYS[n % len(KEYS)]}
@@ -403,6 +412,51 @@ class Engine(RuleBasedStateMachine):
         for row in rows:
             assert (row["process_instance_id"] is not None) == (row["state"] == "Correlated")
 
+    @rule(
+        n=session,
+        kind=st.sampled_from(["go", "go", "tell", "note", "drop", "nobody"]),
+        which=st.integers(0, 3),
+        key=st.sampled_from(KEYS),
+        thread=st.sampled_from([None, None, "t1", "t2"]),
+        amount=st.sampled_from([10, 10, "much"]),
+    )
+    def accept(
+        self, n: int, kind: str, which: int, key: str, thread: str | None, amount: Any
+    ) -> None:
+        """Accept events, some again, some with another content."""
+        item = {
+            "channel": "c",
+            "provider_event_id": f"{kind}-{which}",
+            "type": kind,
+            "payload": {"key": key, "amount": amount, "due": "PT1M", "n": 9},
+            "thread_id": thread,
+        }
+        rows = self.call(n, "select * from bpm.accept_events(%s)", json.dumps([item, item]))
+        assert [row["is_new"] for row in rows[1:]] == [False] * len(rows[1:])
+        assert len({row["event_id"] for row in rows}) <= 1
+
+    @rule(n=session, at=pick, action=st.sampled_from(["StartProcess", "Attach", "Ignore", "rule"]))
+    def route(self, n: int, at: int, action: str) -> None:
+        """Decide about events by hand, mostly about pending ones; change the rules."""
+        if action == "rule":
+            choice = ("StartProcess", "Ignore", "AskHuman")[at % 3]
+            code = "rounds" if choice == "StartProcess" else None
+            query = "select from bpm.set_routing_rule('nobody', 'nobody', %s, p_process_code => %s)"
+            self.call(n, query, choice, code)
+            return
+        where = "where x.dispatch_state in ('Pending', 'Failed')" if at % 4 else ""
+        event = self.some(f"select x.event_id as id from bpm.event x {where} order by 1", at)
+        choices: dict[str, Row] = {
+            "StartProcess": {"process_code": "rounds", "variables": {"n": 9, "amount": 10}},
+            "Attach": {"business_key": KEYS[at % len(KEYS)]},
+            "Ignore": {},
+        }
+        if event:
+            query = "select * from bpm.dispatch_event(%s, %s, 'tried')"
+            rows = self.call(n, query, event, json.dumps({"action": action, **choices[action]}))
+            for row in rows:
+                assert (row["dispatch_state"] == "Ignored") == (action == "Ignore")
+
     @rule(n=session, at=pick, verb=st.sampled_from(list(PERSONS)), variables=VARIABLES)
     def person(self, n: int, at: int, verb: str, variables: Row) -> None:
         """What people do, mostly with what is open, sometimes with what is not any more."""
@@ -424,6 +478,8 @@ class Engine(RuleBasedStateMachine):
         token = self.some(
             "select k.id from bpm_core.token k where k.state in ('Ready', 'Waiting', 'Failed')", at
         )
+        if token is None:
+            return
         source = (
             "select x.{0} as id from bpm_core.token k"
             "  join bpm_core.workflow_instance w on w.id = k.workflow_instance_id"
@@ -473,6 +529,8 @@ class Engine(RuleBasedStateMachine):
             for n in sorted(self.open):
                 self.sessions[n].commit()
             self.check()
+            for _ in range(3):  # what events start is there before the rest is mended
+                self.observer.do("select from bpm.tick(1000)")
             mend(self.observer)
             load.finish(self.database, TYPES)
             self.check()
@@ -533,6 +591,8 @@ def test_random_commands(fresh_database: TestDatabase) -> None:
     # The same once more, as a second version of each.
     again = [file.replace("<process id", "<!-- again --><process id") for file in PROCESSES]
     kit.deploy(fresh_database, *again)
+    for one in RULES:
+        fresh_database.rows(f"select from bpm.set_routing_rule({one})")
     fresh_database.rows("select * from bpm.publish_process('party', %s)", [json.dumps(PARTY)])
     _shorten_waits(fresh_database)
     Engine.database = fresh_database

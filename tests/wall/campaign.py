@@ -209,7 +209,7 @@ class Campaign:
         ]
         codes = defaultdict(set)
         self._baseline: dict[str, str] = {}
-        for call, outcome in self._make(calls):
+        for call, outcome in self.make(calls):
             self._baseline.setdefault(call.function, outcome.code)
             codes[call.function].add(outcome.code)
         for f in self.functions:
@@ -229,7 +229,7 @@ class Campaign:
             if role == ALL:
                 self._with_ghosts(calls)
             else:
-                for _ in self._make(calls):
+                for _ in self.make(calls):
                     pass
 
     def _foreign_tenant(self) -> None:
@@ -243,7 +243,7 @@ class Campaign:
             ]
             if role == ALL:
                 self._with_ghosts(calls)
-            made = self._make(calls)
+            made = self.make(calls)
             for call, outcome in made:
                 if outcome.code not in ("BP403", DENIED):
                     self.findings.leak(call, "the victim's tenant was entered", outcome.said)
@@ -255,7 +255,7 @@ class Campaign:
             if f.has_tenant
             for name in likes
         ]
-        for call, outcome in self._make(calls):
+        for call, outcome in self.make(calls):
             if outcome.code not in ("BP403", "BP400"):
                 self.findings.leak(call, "a tenant that is none was entered", outcome.said)
 
@@ -298,9 +298,9 @@ class Campaign:
 
     def _settings(self) -> None:
         """Every setting a session may make: the outcome is as without."""
-        alone = shadows.ALONE | (shadows.TOGETHER if self._thorough else {})
-        for name, value in alone.items():
-            self._under({name: value}, name)
+        if self._thorough:
+            for name, value in (shadows.ALONE | shadows.TOGETHER).items():
+                self._under({name: value}, name)
         self._under(shadows.TOGETHER, "many at once")
 
     def _shadows(self) -> None:
@@ -332,7 +332,7 @@ class Campaign:
                 )
                 for f in self.functions if f.has_tenant
             ]  # fmt: skip
-            for call, outcome in self._make(calls):
+            for call, outcome in self.make(calls):
                 if outcome.code != "BP403":
                     self.findings.leak(call, "a lent function opened the tenant", outcome.said)
 
@@ -368,6 +368,10 @@ class Campaign:
                 self.findings.leak(call, "a row of another tenant", str(row))
         if role == ALL and how == "all" and not rows and view not in world.EMPTY:
             self.findings.odd(call, Outcome(OK), "shows nothing of the own tenant: fill the world")
+
+    def own_cases(self, function: Function) -> list[Values]:
+        """Arguments from the attacker's own rows."""
+        return self._own[function.name]
 
     # -- how a call is made ----------------------------------------------------------------------
 
@@ -406,7 +410,7 @@ class Campaign:
         twins = [self._twin(call) for call in calls]
         back = {ghost: real for real, ghost in self._ghosts.items()}
         real_times, ghost_times = defaultdict(list), defaultdict(list)
-        pairs = zip(self._make(calls), self._make(twins), strict=True)
+        pairs = zip(self.make(calls), self.make(twins), strict=True)
         for (call, outcome), (twin, ghost) in pairs:
             if comparable(outcome, back) != comparable(ghost, back):
                 self.findings.leak(
@@ -431,7 +435,7 @@ class Campaign:
             tenant = ghost
         return Call(call.series + " (ghost)", call.function, call.role, tenant, text)
 
-    def _make(self, calls: list[Call]) -> list[tuple[Call, Outcome]]:
+    def make(self, calls: list[Call]) -> list[tuple[Call, Outcome]]:
         """Calls as the role each names; judged."""
         made: list[tuple[Call, Outcome]] = []
         roles = {call.role for call in calls}

@@ -19,17 +19,19 @@ end $$;
 
 -- Calls, and undoes what the call did. touched: rows were written; changed: rows of others are not as they were.
 create function wall.attempt(p_call text, p_tenant text, p_others text,
-  out code text, out message text, out detail text, out hint text, out context text, out answer text, out changed boolean, out micros bigint)
+  out code text, out message text, out detail text, out hint text, out context text, out answer text, out touched boolean, out changed boolean, out micros bigint)
 language plpgsql volatile as $$
 declare
   v_before bigint := wall.touched();
   v_begin  pg_catalog.timestamptz := pg_catalog.clock_timestamp();
 begin
   changed := false;
+  touched := false;
   begin
     execute 'select pg_catalog.string_agg(x::pg_catalog.text, pg_catalog.chr(10)) from (' operator(pg_catalog.||) p_call operator(pg_catalog.||) ') x' into answer;
     micros := extract(epoch from pg_catalog.clock_timestamp() operator(pg_catalog.-) v_begin) operator(pg_catalog.*) 1000000;
-    if wall.touched() operator(pg_catalog.<>) v_before then
+    touched := wall.touched() operator(pg_catalog.<>) v_before;
+    if touched then
       changed := wall.others(p_tenant) operator(pg_catalog.<>) p_others;
     end if;
     raise exception using errcode = 'WALL0';
@@ -46,7 +48,7 @@ begin
 end $$;
 
 create function wall.attempts(p_calls text[], p_tenant text, p_others text)
-returns table (n bigint, code text, message text, detail text, hint text, context text, answer text, changed boolean, micros bigint)
+returns table (n bigint, code text, message text, detail text, hint text, context text, answer text, touched boolean, changed boolean, micros bigint)
 language sql volatile as $$
   select c.n, a.*
     from pg_catalog.unnest(p_calls) with ordinality c(call, n)

@@ -27,6 +27,7 @@ class Outcome:
     hint: str | None = None
     context: str | None = None
     answer: str | None = None
+    touched: bool = False
     changed: bool = False
     micros: int = 0
 

@@ -14,14 +14,14 @@ Connection = psycopg.Connection[dict[str, Any]]
 ALONE: dict[str, str] = {
     '"bpm.trace_id"': "'mkforged'",
     '"bpm.tenant_id"': "'wall-b'",
-    "row_security": "off",
-    "search_path": "''",
     "session_replication_role": "replica",
     "default_transaction_read_only": "on",
 }
-"""Settings tried one by one."""
+"""Settings tried one by one, when thorough."""
 
 TOGETHER: dict[str, str] = {
+    "row_security": "off",
+    "search_path": "''",
     '"bpm.trace_id"': "'" + "x" * 100_000 + "'",
     '"bpm.actor"': "'postgres'",
     '"bpm.role"': "'bpm_owner'",

@@ -230,6 +230,8 @@ def intake(b: Builder, m: str) -> None:
         if decision is not None:
             b.call("dispatch_event", event_id=event["event_id"], decision=decision, reason=m)
     b.call("open_case", business_key=f"{m} case")
+    b.call("link_session", channel=f"{m}-web", session_id=f"{m} session", group_id=f"{m} group",
+           display_name=f"{m} shop")  # fmt: skip
 
 
 def record(b: Builder, m: str) -> None:

@@ -33,6 +33,7 @@ def _lines(state: Row, history: Sequence[Row]) -> Iterator[str]:
     yield from _variables(instance.get("variables") or {})
     for incident in state.get("incidents") or []:
         incident["instance_key"] = instance["process_instance_id"]
+        incident["state_of_all"] = state
     yield from _tokens(state)
     shown = {token["token_id"] for token in state.get("tokens") or []}
     for title, name, line in _LISTS:
@@ -118,7 +119,11 @@ def _timer(row: Row) -> str:
 
 
 def _wait(row: Row) -> str:
-    what = f"waits for {str(row['kind']).lower()} {row['name']} with key {row['correlation_key']}"
+    if row["kind"] == "Conditional":
+        return f"{row['node_id']} waits until {row.get('condition') or 'its condition is true'}"
+    what = f"waits for {str(row['kind']).lower()} {row['name']}"
+    if row["kind"] == "Message":
+        what += f" with key {row['correlation_key']}"
     if row["kind"] != "Message" or row.get("correlation_key") is None:
         return what
     typed = shlex.join(["pgbpm", "message", str(row["name"]), str(row["correlation_key"])])
@@ -128,7 +133,7 @@ def _wait(row: Row) -> str:
 def _incident(row: Row) -> str:
     at = f" at {_node(row)}" if row.get("node_id") else ""
     what = f"incident {row['code']}{at}: {incident_reason(row)}"
-    return f"{what} → {incident_steps(row, row['instance_key'])}"
+    return f"{what} → {incident_steps(row, row['instance_key'], row['state_of_all'])}"
 
 
 def _approval(row: Row) -> str:

@@ -19,6 +19,7 @@ from pgbpm.cli.progress import with_progress
 from pgbpm.cli.tokens import find_token, token_options
 from pgbpm.cli.values import variables_of, variables_options
 from pgbpm.cli.waking import wake_runners
+from pgbpm.db import Connection
 from pgbpm.errors import ConfigError, PgbpmError
 
 Row = dict[str, Any]
@@ -225,7 +226,8 @@ def set_variables(
 ) -> None:
     """Set variables of a running process instance by hand, for instance to mend an incident.
 
-    Only those named change; prints all variables as they are now. With --at they go where a step
+    Only those named change; prints all variables as they are now. A name is a whole name, not a
+    path: to change what is inside of one, give it anew. With --at they go where a step
     there would write them: what a sub-process or a multi-instance declares stays in it.
     """
     given = app.seal(variables_of(variables, pairs))
@@ -233,12 +235,30 @@ def set_variables(
         raise click.UsageError("nothing to set: give --var NAME=VALUE or --variables")
     with app.connect() as conn:
         place = find_token(app, conn, instance, node, token) if node or token else None
+        found = RUNNING.find(conn, app.tenant, instance)
+        _refuse_paths(app, conn, found, [pair.partition("=")[0] for pair in pairs])
         row = app.call(
             conn, "set_variables", p_variables=given, p_actor=actor, p_token_id=place,
-            p_process_instance_id=RUNNING.find(conn, app.tenant, instance),
+            p_process_instance_id=found,
         )[0]  # fmt: skip
     now = row["set_variables"]
     emit(app.unseal(now) if decrypt else now, as_json)
+
+
+def _refuse_paths(app: App, conn: Connection, instance: str, names: list[str]) -> None:
+    """A dotted name is mostly meant as a path into a variable that is there."""
+    dotted = [name for name in names if "." in name]
+    if not dotted:
+        return
+    now = app.call(conn, "get_variables", p_process_instance_id=instance)[0]["get_variables"]
+    for name in dotted:
+        root = name.partition(".")[0]
+        if root in now and name not in now:
+            raise PgbpmError(
+                f"there is no variable {name!r}, and a name is no path into {root!r}",
+                hint=f"give {root} anew: --var '{root}={{…}}'; a variable of this name is made with"
+                " --variables",
+            )
 
 
 @click.command()

@@ -24,14 +24,38 @@ def incident_reason(incident: Row) -> str:
     return f"{message.rstrip('.')}: {', '.join(seen)}." if seen else message
 
 
-def incident_steps(incident: Row, key: str) -> str:
-    """What to type to go on after an incident; ``key`` names its instance."""
+def incident_steps(incident: Row, key: str, state: Row | None = None) -> str:
+    """What to type to go on after an incident; ``key`` names its instance.
+
+    ``state``: what ``get_process`` says of that. If the step that stopped sees a variable of its
+    sub-process, or those of a called process, they are set where it stands.
+    """
     resolve = f"pgbpm incidents resolve {incident['incident_id']}"
     names = _paths(incident.get("detail") or {})
     if not names:
         return resolve
+    at = ""
+    if state is not None and incident.get("token_id") and _is_inside(incident, names, state):
+        at = f" --token {incident['token_id']}"
     given = " ".join(f"--var {shlex.quote(name)}=…" for name in names)
-    return f"pgbpm set {shlex.quote(key)} {given}, then {resolve}"
+    return f"pgbpm set {shlex.quote(key)}{at} {given}, then {resolve}"
+
+
+def has_steps(incident: Row) -> bool:
+    """Whether setting variables comes before resolving."""
+    return bool(_paths(incident.get("detail") or {}))
+
+
+def _is_inside(incident: Row, names: list[str], state: Row) -> bool:
+    workflow = incident.get("workflow_instance_id")
+    if workflow is not None and workflow != state["instance"].get("workflow_instance_id"):
+        return True
+    return any(
+        name in (scope.get("variables") or {})
+        for scope in state.get("scopes") or []
+        if scope["workflow_instance_id"] == workflow
+        for name in names
+    )
 
 
 def _looks(detail: Row) -> Iterator[Row]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
+from functools import partial
 from typing import Any
 
 import click
@@ -17,7 +18,7 @@ from pgbpm.cli.lookup import (
     USER_TASK,
 )
 from pgbpm.cli.output import emit, emit_json
-from pgbpm.cli.reasons import incident_reason, incident_steps
+from pgbpm.cli.reasons import has_steps, incident_reason, incident_steps
 from pgbpm.cli.values import variables_of, variables_options
 from pgbpm.cli.waking import wake_runners
 from pgbpm.db import Connection
@@ -42,7 +43,7 @@ def listing(
     empty: str,
     *,
     derived: Callable[[Row], Row] = dict,
-    below: Callable[[list[Row]], Iterable[str]] = lambda _: (),
+    below: Callable[[Connection, list[Row]], Iterable[str]] = lambda _, __: (),
 ) -> None:
     """Run a query of a view and print it; ``shown`` maps headings of the table to columns.
 
@@ -53,6 +54,7 @@ def listing(
         rows = conn.execute(query, {"tenant": app.tenant, **values}).fetchall()
         if not rows:
             app.warn_if_not_granted(conn)
+        lines = [] if as_json else list(below(conn, rows))
     if as_json:
         emit_json(rows)
     else:
@@ -60,7 +62,7 @@ def listing(
             {head: row[column] for head, column in shown.items()} for row in map(derived, rows)
         ]
         emit(short, False, empty=empty)
-        for line in below(rows):
+        for line in lines:
             click.echo(line)
         if len(rows) == values.get("limit"):
             click.echo(f"({len(rows)} shown; more with --limit)")
@@ -455,8 +457,9 @@ def list_incidents(app: App, everything: bool, limit: int, as_json: bool) -> Non
     listing(
         app,
         """
-        select i.incident_id, i.process_instance_id, i.business_key, i.node_id, i.node_name,
-               i.code, i.message, i.detail, i.state, i.created_at, i.resolved_at, i.resolved_by
+        select i.incident_id, i.process_instance_id, i.workflow_instance_id, i.business_key,
+               i.token_id, i.node_id, i.node_name, i.code, i.message, i.detail, i.state,
+               i.created_at, i.resolved_at, i.resolved_by
           from bpm.incident i
          where i.tenant_id = %(tenant)s and (%(everything)s or i.state = 'Open')
          order by i.incident_id limit %(limit)s
@@ -469,17 +472,24 @@ def list_incidents(app: App, everything: bool, limit: int, as_json: bool) -> Non
         as_json,
         "no incidents",
         derived=lambda row: {**row, "message": incident_reason(row)},
-        below=_next_steps,
+        below=partial(_next_steps, app),
     )  # fmt: skip
 
 
-def _next_steps(rows: list[Row]) -> Iterator[str]:
+def _next_steps(app: App, conn: Connection, rows: list[Row]) -> Iterator[str]:
     """What to type for each incident that is about variables."""
     for row in rows:
-        key = row["business_key"] or str(row["process_instance_id"])
-        steps = incident_steps(row, key)
-        if row["state"] == "Open" and steps.startswith("pgbpm set"):
-            yield f"{key} → {steps}"
+        if row["state"] == "Open" and has_steps(row):
+            key = row["business_key"] or str(row["process_instance_id"])
+            yield f"{key} → {_steps(app, conn, row, key)}"
+
+
+def _steps(app: App, conn: Connection, row: Row, key: str) -> str:
+    state = None
+    if row["process_instance_id"] is not None and has_steps(row):
+        state = app.call(conn, "get_process", p_process_instance_id=row["process_instance_id"])[0]
+    plain = {name: str(row[name]) for name in ("workflow_instance_id", "token_id") if row[name]}
+    return incident_steps({**row, **plain}, key, state and state["get_process"])
 
 
 @incidents.command()
@@ -497,15 +507,17 @@ def resolve(app: App, incident: str, attempts: int, actor: str | None, as_json: 
         )[0]
         wake_runners(conn)
         again = conn.execute(_STOPPED_AGAIN, {"tenant": app.tenant, "incident": found}).fetchall()
+        steps = [_steps(app, conn, new, str(new["process_instance_id"])) for new in again]
     emit(row | ({"stopped_again": again} if again and as_json else {}), as_json)
     if not as_json:
-        for new in again:
+        for new, step in zip(again, steps, strict=True):
             click.echo(f"stopped again: {new['code']}: {incident_reason(new)}", err=True)
-            click.echo(f"  hint: {incident_steps(new, str(new['process_instance_id']))}", err=True)
+            click.echo(f"  hint: {step}", err=True)
 
 
 _STOPPED_AGAIN = """
-    select n.incident_id, n.process_instance_id, n.code, n.message, n.detail
+    select n.incident_id, n.process_instance_id, n.workflow_instance_id, n.token_id, n.code,
+           n.message, n.detail
       from bpm.incident r
       join bpm.incident n
         on n.tenant_id = r.tenant_id and n.workflow_instance_id = r.workflow_instance_id

@@ -6,21 +6,27 @@ import subprocess
 import sys
 from pathlib import Path
 
-from pgbpm import migrations, source
+from pgbpm import migrations, schema_diff, source
 from pgbpm.resources import migrations_dir, sql_dir
 
 _HEAD = """\
 -- {what}
 -- Written from sql/ by `make baseline` until the first release; from then on it never changes.
 
+{pinned}
+
 """
+
+
+def _head(what: str) -> str:
+    return _HEAD.format(what=what, pinned=schema_diff.PINNED)
 
 
 def baseline_files(root: Path | None = None) -> dict[str, str]:
     """File name → text of the baseline that belongs to a tree ``sql/``."""
     return {
-        "0001_tables.sql": _HEAD.format(what="Types and tables.") + source.tables_sql(root),
-        "0002_code.sql": _HEAD.format(what="Functions, views, grants.") + source.code_sql(root),
+        "0001_tables.sql": _head("Types and tables.") + source.tables_sql(root),
+        "0002_code.sql": _head("Functions, views, grants.") + source.code_sql(root),
     }
 
 

@@ -44,7 +44,8 @@ def main(name: str) -> int:
         known = migrations.load()
         version = known[-1].version + 1 if known else 1
         file = migrations_dir() / f"{version:04}_{name}.sql"
-        file.write_text(f"-- {name.replace('_', ' ').capitalize()}.\n\n{text}", encoding="utf-8")
+        head = f"-- {name.replace('_', ' ').capitalize()}.\n\n{schema_diff.PINNED}\n\n"
+        file.write_text(head + text, encoding="utf-8")
         print(f"wrote migrations/{file.name}")
         if schema_diff.HAND_MARK in text:
             print(f"Lines that start with {schema_diff.HAND_MARK!r} wait for statements of yours.")

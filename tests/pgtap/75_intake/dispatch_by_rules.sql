@@ -1,6 +1,6 @@
 -- Dispatching by rules (tick, events): which rules apply, what each action does, what waits and why, order within threads, poison.
 begin;
-select plan(65);
+select plan(69);
 select bpm.deploy_bpmn(test.linear('order', 'a'));
 select bpm.deploy_bpmn(test.linear('alarm', 'b'));
 select test.deploy('parcel', '<intermediateCatchEvent id="m"><messageEventDefinition messageRef="msg"/></intermediateCatchEvent>' || test.service('after') || '<endEvent id="end"/>' || test.flows('start>m', 'm>after', 'after>end'),
@@ -129,6 +129,20 @@ select bpm.set_routing_rule('unknown', 'unknown', 'Ignore') is not null as set \
 select bpm.run_until_idle() is not null as done \gset
 select is(pg_temp.standing(:'t1') || ', ' || pg_temp.standing(:'t2'), 'Ignored rule unknown, Dispatched', 'when that is decided, it follows at once');
 select is((select array_agg(e.event_id order by e.decided_at) = array[:'t1', :'t2']::uuid[] from bpm.event e where e.thread_id = 'T'), true, 'after it');
+-- Another tenant's thread of the same name, and its rules, are its own
+select bpm.create_tenant('other', 'other') is not null as made, bpm.grant_access(session_user, 'other', 'admin') is not null as granted \gset
+select a.event_id as theirs from bpm.accept_event('c', 'theirs', 'order.created', p_thread_id => 'T', p_tenant_id => 'other') a \gset
+select pg_temp.accept('spam', '{}', 'T') as ours \gset
+select bpm.set_routing_rule('spam', 'spam', 'Ignore') is not null as set, bpm.run_until_idle() is not null as done, bpm.run_until_idle(p_tenant_id => 'other') is not null as theirs_done \gset
+select is(pg_temp.standing(:'ours') || ', ' || pg_temp.standing(:'theirs'), 'Ignored rule spam, Pending NoRule', 'tenants do not hold up each other, nor share rules');
+select is((select count(*) from bpm.check_invariants('other')), 0::bigint, 'all is well there');
+-- A process of several workflows
+select bpm.publish_process('pair', '[{"binding_key": "one", "workflow": "order"}, {"binding_key": "two", "workflow": "alarm"}]') is not null as published \gset
+select bpm.set_routing_rule('pair', 'pair', 'StartProcess', p_process_code => 'pair', p_business_key_path => 'payload.k') is not null as set \gset
+select pg_temp.accept('pair', '{"k": "P-7"}') as pair \gset
+select bpm.run_until_idle() is not null as done \gset
+select is(pg_temp.instances(:'pair'), 'Started pair P-7', 'an event may start a process of several workflows');
+select is((select count(*) from bpm.history h where h.kind = 'InstanceStarted' and h.detail ->> 'event' = :'pair'), 1::bigint, 'the first of them says by what');
 -- By occurrence, not by arrival
 select a.event_id as late from bpm.accept_event('c', 'late', 'order.created', '{"order": {"id": "L"}, "n": 2}', p_thread_id => 'L', p_occurred_at => '2026-01-02') a \gset
 select a.event_id as early from bpm.accept_event('c', 'early', 'order.created', '{"order": {"id": "L"}, "n": 1}', p_thread_id => 'L', p_occurred_at => '2026-01-01') a \gset

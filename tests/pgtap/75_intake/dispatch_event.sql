@@ -1,6 +1,6 @@
 -- bpm.dispatch_event: a person or an outside router decides, once; with requeue_dead_letter and discard_dead_letter of events.
 begin;
-select plan(68);
+select plan(72);
 select bpm.deploy_bpmn(test.linear('order', 'a'));
 select test.deploy('parcel', '<intermediateCatchEvent id="m"><messageEventDefinition messageRef="msg"/></intermediateCatchEvent>' || test.service('after') || '<endEvent id="end"/>' || test.flows('start>m', 'm>after', 'after>end'),
                    '<message id="msg" name="paid"/>');
@@ -44,6 +44,17 @@ select is(pg_temp.instances(:'many'), 'Attached order C-1, Correlated parcel C-2
 select is(test.standing(:'waiting') || bpm.get_variables(:'waiting')::text, '{"after Waiting","{\"by\": \"card\"}"}', 'the message arrived');
 select is((select i.variables from bpm.event_link l join bpm.instance i using (process_instance_id) where l.event_id = :'many' and l.how = 'Started'), '{"own": true}'::jsonb, 'with variables of its own');
 select is((select c.business_key from bpm.routing_decision d join bpm.business_case c using (business_case_id) where d.event_id = :'many'), 'C-2', 'its case is that of the first key');
+
+-- Texts that look like wire forms stay what they are
+select a.event_id as wired from bpm.accept_event('c', 'wired', 'x', jsonb_build_object('list', '__var:1:[1]', 'text', '__var:1:' || to_jsonb('__var:1:[2]'::text)::text)) a \gset
+select is((select e.payload from bpm.event e where e.event_id = :'wired'), '{"list": [1], "text": "__var:1:[2]"}'::jsonb, 'a payload is decoded once');
+select test.start('parcel', '{}', 'W-1') as wire \gset
+select is((select d.dispatch_state from bpm.dispatch_event(:'wired', jsonb_build_object('actions', jsonb_build_array(
+  '{"action": "StartProcess", "process_code": "order"}'::jsonb,
+  jsonb_build_object('action', 'Correlate', 'message_name', 'paid', 'business_key', 'W-1', 'variables', jsonb_build_object('by', '__var:1:{"a": 1}'))))) d), 'Dispatched', 'decided');
+select is((select i.variables from bpm.event_link l join bpm.instance i using (process_instance_id) where l.event_id = :'wired' and l.how = 'Started'),
+  '{"list": [1], "text": "__var:1:[2]"}'::jsonb, 'it arrives as it was accepted');
+select is(bpm.get_variables(:'wire'), '{"by": {"a": 1}}'::jsonb, 'those of a decision are decoded, too');
 
 -- Attach to instances and tasks
 select pg_temp.accept('file') as file \gset
