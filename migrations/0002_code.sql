@@ -1423,7 +1423,9 @@ as $$
          case when n.kind = 'SendTask' then coalesce(nullif(btrim(n.attributes ->> 'bpm:destination'), ''), n.task_type) end,
          b.expressions, b.headers, case when p.node_id is null then t.input_schema else p.input_schema end,
          case when p.node_id is null then t.checks_result else p.checks_result end,
-         case when n.kind = 'ApprovalTask' then bpm_core.approval_policy(p_tenant_id, coalesce(p.task_version_id, t.task_version_id), n.task_type, n.attributes) end
+         case when n.kind = 'ApprovalTask' then bpm_core.approval_policy(p_tenant_id, coalesce(p.task_version_id, t.task_version_id), n.task_type, n.attributes) end,
+         case when n.kind <> 'SendTask' then (select nullif(v.review_required, false) from bpm_core.task_version v
+                                               where v.tenant_id = p_tenant_id and v.id = coalesce(p.task_version_id, t.task_version_id)) end
     from unnest(p_nodes) n
     cross join lateral bpm_core.drawn_binding(n.attributes, n.extensions, n.lane) b
     left join unnest(p_pins) p on p.node_id = n.node_id
@@ -2713,6 +2715,7 @@ begin
   v_draft.jitter := 0.1;
   v_draft.lease := interval '30 seconds';
   v_draft.approval_required := false;
+  v_draft.review_required := false;
   return v_draft;
 end
 $$;
@@ -4437,6 +4440,9 @@ as $$
      union all select 'bpm:type and bpm:destination are for its message, but it throws none'
       where n.tag in ('intermediateThrowEvent', 'endEvent') and n.event <> 'message' and n.attributes ?| array['bpm:type', 'bpm:destination']
      union all select 'bpm:approval can only be "required"' where n.attributes ->> 'bpm:approval' <> 'required'
+     union all select format('results of tasks of type %s are reviewed, and a send task has no result', n.task_type)
+      where n.kind = 'SendTask' and exists (select from pinned t join bpm_core.task_version v on v.tenant_id = p_tenant_id and v.id = t.task_version_id
+                                             where t.task_type = n.task_type and v.review_required)
      union all select bpm_core.approval_problem(a.policy)
        from (select bpm_core.approval_policy(
                 p_tenant_id, (select t.task_version_id from pinned t where t.task_type = n.task_type), n.task_type, n.attributes) as policy
@@ -6873,6 +6879,7 @@ $$;
 -- what it gives back (its result, else its variables) the other. p_exclusion_rule, of tasks for people: who may not do it, {"requester": true (who started
 -- the process), "earlier_actors": true or [node ids] (who did user tasks of it before), "delegates": true (whom one was handed on to), "actors": [names]}.
 -- p_approval_policy: how its approvals are decided, {required, approvers, veto, exclude, expires_in, remind_every, escalate_in, escalate_to}, see approval_problem.
+-- p_review_required: somebody else looks at each result before it counts (bpm.decide_review).
 -- The code of the definition and the type are the same unless both are given.
 -- Returns:  version number, and whether it is new.
 -- Raises:   BP400 neither code nor type, or too long. BP422 a value out of range, a schema or rule that is none, or a reserved type (bpm:…). BP403.
@@ -6882,7 +6889,8 @@ create or replace function bpm.publish_task(
   p_code text default null, p_task_type text default null, p_executor_kind text default 'Service', p_max_attempts integer default 3,
   p_backoff interval default interval '1 second', p_backoff_factor numeric default 2, p_backoff_cap interval default interval '5 minutes',
   p_jitter numeric default 0.1, p_lease interval default interval '30 seconds', p_approval_required boolean default false,
-  p_input_schema jsonb default null, p_result_schema jsonb default null, p_exclusion_rule jsonb default null, p_approval_policy jsonb default null, p_actor text default null, p_tenant_id text default '')
+  p_input_schema jsonb default null, p_result_schema jsonb default null, p_exclusion_rule jsonb default null, p_approval_policy jsonb default null,
+  p_review_required boolean default false, p_actor text default null, p_tenant_id text default '')
 returns table (version integer, is_new boolean)
 language plpgsql volatile security definer
 set search_path = pg_catalog, pg_temp
@@ -6905,6 +6913,7 @@ begin
          when coalesce(p_backoff_factor not between 1 and 100, true) then 'p_backoff_factor must be from 1 to 100.'
          when coalesce(p_jitter not between 0 and 1, true) then 'p_jitter must be from 0 to 1.'
          when p_approval_required is null then 'p_approval_required is null.'
+         when p_review_required is null then 'p_review_required is null.'
          when bpm_core.schema_problem(p_input_schema) is not null then 'p_input_schema, ' || bpm_core.schema_problem(p_input_schema) || '.'
          when bpm_core.schema_problem(p_result_schema) is not null then 'p_result_schema, ' || bpm_core.schema_problem(p_result_schema) || '.'
          when p_exclusion_rule is not null and p_executor_kind <> 'Human' then 'p_exclusion_rule is for tasks that people do: p_executor_kind Human.' end,
@@ -6926,6 +6935,7 @@ begin
   v_draft.result_schema := p_result_schema;
   v_draft.exclusion_rule := p_exclusion_rule;
   v_draft.approval_policy := p_approval_policy;
+  v_draft.review_required := p_review_required;
   select s.version, s.is_new, s.moved into version, is_new, v_moved from bpm_core.store_task_version(p_tenant_id, v_code, v_draft, v_actor) s;
   if v_moved then
     perform bpm_core.write_audit(p_tenant_id, v_actor, 'PublishTask', 'task', v_code, version, null,
@@ -8322,7 +8332,7 @@ begin
     select e.key as node_id, coalesce(e.value ->> 'task', e.value #>> '{}') as code, (e.value ->> 'version')::integer as version
       from jsonb_each(p_tasks) e),
   pin as materialized (
-    select w.node_id, w.code, w.version, n.kind, n.task_type, v.id, v.max_attempts, v.lease, v.input_schema, nullif(v.result_schema is not null, false) as checks_result, v.task_type as pinned_type, v.executor_kind, v.approval_required,
+    select w.node_id, w.code, w.version, n.kind, n.task_type, v.id, v.max_attempts, v.lease, v.input_schema, nullif(v.result_schema is not null, false) as checks_result, v.task_type as pinned_type, v.executor_kind, v.approval_required, v.review_required,
            d.archived_at is not null as archived
       from wish w
       left join unnest(p_nodes) n on n.process_pos = p_process_pos and n.node_id = w.node_id
@@ -8338,6 +8348,7 @@ begin
              when p.kind = 'UserTask' and p.executor_kind <> 'Human' then format('people do not execute the task %L (%s)', p.code, p.executor_kind)
              when p.kind <> 'UserTask' and p.pinned_type <> p.task_type then format('the task %L is of type %L, the node of type %L', p.code, p.pinned_type, p.task_type)
              when p.kind = 'SendTask' and p.checks_result then format('the task %L has a result schema, and a send task has no result', p.code)
+             when p.kind = 'SendTask' and p.review_required then format('results of the task %L are reviewed, and a send task has no result', p.code)
              when p.approval_required and p.kind <> 'ApprovalTask' then format('the task %L needs approval, the node does not say so', p.code) end as fault
       from pin p)
   select array_agg(row(j.node_id, j.id, j.max_attempts, j.lease, j.input_schema, j.checks_result)::bpm_core.task_pin),
@@ -10393,9 +10404,9 @@ end
 $$;
 
 -- from 40_flow/close_waits.sql
--- Closes whatever waits on these tokens: tasks, timers, subscriptions, approvals, open incidents, what they called, and the scopes they are hosts of
+-- Closes whatever waits on these tokens: tasks, timers, subscriptions, approvals, reviews, open incidents, what they called, and the scopes they are hosts of
 -- with all that is inside. The tokens themselves are left alone.
--- Writes:   task_instance, execution, timer, subscription, approval_record, incident, scope, inbox, history_event.
+-- Writes:   task_instance, execution, timer, subscription, approval_record, review, incident, scope, inbox, history_event.
 create or replace function bpm_core.close_waits(p_hosts bpm_core.moving[])
 returns void
 language plpgsql volatile
@@ -10414,6 +10425,7 @@ begin
   perform bpm_core.close_tasks(p_hosts);
   perform bpm_core.close_events((p_hosts[1]).tenant_id, v_tokens);
   perform bpm_core.close_approvals((p_hosts[1]).tenant_id, v_tokens);
+  perform bpm_core.close_reviews(p_hosts);
   perform bpm_core.close_incidents(p_hosts);
   perform bpm_core.close_calls((p_hosts[1]).tenant_id, v_tokens);
   perform bpm_core.close_scopes((p_hosts[1]).tenant_id, v_tokens);
@@ -18475,8 +18487,9 @@ $$;
 -- suspended instances are noted as parked: that the task is completed, history tells when its token goes on, and their output mappings are applied then.
 -- An answer that does not meet the result schema of its task is kept apart, and its task stays as it is.
 -- Output mappings are applied here; where one cannot be evaluated the result is kept and the token stops.
--- Returns:  accepted[], in item order; who is missing has lost (answer_outcome says how), or was stopped.
--- Writes:   task_instance, execution, result, history_event: one row each per answer; rejected_result; token, incident of one stopped.
+-- Results that are to be reviewed are kept and noted as parked, too; a review is asked for.
+-- Returns:  accepted[], in item order; who is missing has lost (answer_outcome says how), was stopped, or is to be reviewed.
+-- Writes:   task_instance, execution, result, history_event: one row each per answer; rejected_result; token, incident of one stopped; what ask_reviews writes.
 create or replace function bpm_core.accept_answers(p_tenant_id text, p_answers bpm_core.answer[], p_suspended uuid[], p_now timestamptz)
 returns bpm_core.accepted[]
 language plpgsql volatile
@@ -18488,6 +18501,7 @@ as $$
 declare
   v_accepted bpm_core.accepted[];
   v_unmapped bpm_core.unmapped[];
+  v_reviewed bpm_core.reviewed[];
 begin
   with answer as materialized (
     -- Per token, not per task: a late answer under an old token must not stand before the right one in the same call.
@@ -18518,19 +18532,19 @@ begin
       from held a
      where a.fault is null and t.tenant_id = a.tenant_id and t.id = a.task_id
     returning a.item, t.id, t.workflow_instance_id, t.token_id, t.scope_id, t.node_id, t.attempt, t.worker_id, t.fencing_token, t.claimed_at, t.lease_until,
-              a.variables, a.output, a.content_hash, t.outputs, t.input),
+              a.variables, a.output, a.content_hash, t.outputs, t.input, t.needs_review),
   mapped as materialized (
     select d.*, coalesce(m.patch, case when m.problem is null then d.variables else '{}' end) as patch, m.problem, m.detail
       from done d
       left join lateral (select m.* from bpm_core.mapped_outputs(p_tenant_id, d.workflow_instance_id, d.scope_id, d.outputs, d.input, d.variables) m
-                          where d.outputs is not null and d.workflow_instance_id <> all (p_suspended) offset 0) m on true),
+                          where d.outputs is not null and d.needs_review is null and d.workflow_instance_id <> all (p_suspended) offset 0) m on true),
   executed as (
     insert into bpm_core.execution (tenant_id, task_instance_id, attempt, worker_id, fencing_token, claimed_at, lease_until, ended_at, state, outcome)
     select p_tenant_id, d.id, d.attempt, d.worker_id, d.fencing_token, d.claimed_at, d.lease_until, p_now, 'Succeeded', 'Completed'
       from done d),
   kept as (
-    insert into bpm_core.result (tenant_id, task_instance_id, attempt, output, content_hash, created_by, created_at)
-    select p_tenant_id, d.id, d.attempt, d.output, d.content_hash, d.worker_id, p_now
+    insert into bpm_core.result (tenant_id, task_instance_id, attempt, output, verdict, content_hash, created_by, created_at)
+    select p_tenant_id, d.id, d.attempt, d.output, case when d.needs_review then 'NeedsReview' else 'Accepted' end::bpm_core.verdict, d.content_hash, d.worker_id, p_now
       from done d),
   noted as (
     insert into bpm_core.history_event (tenant_id, workflow_instance_id, at, kind, token_id, node_id, actor, detail)
@@ -18540,13 +18554,18 @@ begin
                 else jsonb_build_object('task', d.id, 'attempt', d.attempt, 'variables', d.patch)
                      || case when d.scope_id is null then '{}' else bpm_core.local_names(p_tenant_id, d.scope_id, d.patch) end end
       from mapped d
-     cross join lateral (select d.workflow_instance_id = any (p_suspended)) s(parked)
+     cross join lateral (select d.needs_review or d.workflow_instance_id = any (p_suspended)) s(parked)
      order by d.item)
-  select array_agg(row(d.item, d.id, d.workflow_instance_id, d.token_id, d.node_id, d.attempt, d.patch, d.scope_id)::bpm_core.accepted order by d.item) filter (where d.problem is null),
+  select array_agg(row(d.item, d.id, d.workflow_instance_id, d.token_id, d.node_id, d.attempt, d.patch, d.scope_id)::bpm_core.accepted order by d.item) filter (where d.problem is null and d.needs_review is null),
          array_agg(row(row(d.item, d.id, d.workflow_instance_id, d.token_id, d.node_id, d.attempt, d.patch, d.scope_id), d.problem, d.detail)::bpm_core.unmapped)
-           filter (where d.problem is not null)
-    into v_accepted, v_unmapped
+           filter (where d.problem is not null),
+         array_agg(row(d.id, d.attempt, d.token_id, d.workflow_instance_id, d.variables, (select a.record from unnest(p_answers) a where a.item = d.item), d.content_hash)::bpm_core.reviewed
+                   order by d.item) filter (where d.needs_review)
+    into v_accepted, v_unmapped, v_reviewed
     from mapped d;
+  if v_reviewed is not null then
+    perform bpm_core.ask_reviews(p_tenant_id, v_reviewed);
+  end if;
   if v_unmapped is not null then
     perform bpm_core.stop_unmapped(p_tenant_id, v_unmapped);
   end if;
@@ -18556,7 +18575,7 @@ $$;
 
 -- from 50_work/accept_user_task.sql
 -- Under the locks: takes what a person answered, as attempt and result like any other task's. p_record: the evidence and facts that come with it.
--- Returns:  accepted; null when its output mappings could not be evaluated: the result is kept and the token stopped.
+-- Returns:  accepted; null when its output mappings could not be evaluated (the result is kept and the token stopped), or when it is to be reviewed first.
 -- Raises:   BP403 the actor is excluded; BP409 somebody else holds it; BP409, BP423 the instance is not running; BP422 it does not meet the result schema.
 -- Writes:   task_instance, execution, result, history_event, audit_event; token, incident when it is stopped.
 create or replace function bpm_core.accept_user_task(p_task bpm_core.task_instance, p_variables jsonb, p_actor text, p_record jsonb)
@@ -18579,19 +18598,23 @@ begin
   if p_task.checks_result then
     perform bpm_core.check_user_result(p_task, v_variables);
   end if;
-  if p_task.outputs is not null then
+  if p_task.outputs is not null and p_task.needs_review is null then
     select coalesce(m.patch, '{}'), m.problem, m.detail into v_patch, v_problem, v_detail
       from bpm_core.mapped_outputs(p_task.tenant_id, p_task.workflow_instance_id, p_task.scope_id, p_task.outputs, p_task.input, v_variables) m;
   end if;
   insert into bpm_core.execution (tenant_id, task_instance_id, attempt, worker_id, fencing_token, claimed_at, lease_until, ended_at, state, outcome)
   values (p_task.tenant_id, p_task.id, p_task.attempt + 1, p_actor, p_task.fencing_token + 1, v_now, v_now, v_now, 'Succeeded', 'Completed');
-  insert into bpm_core.result (tenant_id, task_instance_id, attempt, output, content_hash, created_by, created_at)
-  values (p_task.tenant_id, p_task.id, p_task.attempt + 1, v_variables, bpm_core.answer_hash(p_variables, null, p_record), p_actor, v_now);
+  insert into bpm_core.result (tenant_id, task_instance_id, attempt, output, verdict, content_hash, created_by, created_at)
+  values (p_task.tenant_id, p_task.id, p_task.attempt + 1, v_variables, (case when p_task.needs_review then 'NeedsReview' else 'Accepted' end)::bpm_core.verdict, bpm_core.answer_hash(p_variables, null, p_record), p_actor, v_now);
+  perform bpm_core.write_audit(p_task.tenant_id, p_actor, 'CompleteUserTask', 'task_instance', p_task.id::text);
+  if p_task.needs_review then
+    perform bpm_core.park_for_review(p_task, v_variables, p_actor, p_record);
+    return null;
+  end if;
   insert into bpm_core.history_event (tenant_id, workflow_instance_id, at, kind, token_id, node_id, actor, detail)
   values (p_task.tenant_id, p_task.workflow_instance_id, v_now, 'TaskCompleted', p_task.token_id, p_task.node_id, p_actor,
           jsonb_build_object('task', p_task.id, 'attempt', p_task.attempt + 1, 'variables', v_patch)
           || bpm_core.local_names(p_task.tenant_id, p_task.scope_id, v_patch));
-  perform bpm_core.write_audit(p_task.tenant_id, p_actor, 'CompleteUserTask', 'task_instance', p_task.id::text);
   v_accepted := row(1, p_task.id, p_task.workflow_instance_id, p_task.token_id, p_task.node_id, p_task.attempt + 1, v_patch, p_task.scope_id)::bpm_core.accepted;
   if v_problem is not null then
     perform bpm_core.stop_unmapped(p_task.tenant_id, array[row(v_accepted, v_problem, v_detail)::bpm_core.unmapped]);
@@ -19792,7 +19815,7 @@ begin
      where t.tenant_id = a.tenant_id and t.id = a.token_id
     returning a::bpm_core.moving as token, a.tenant_id, a.instance_id, a.scope_id, a.token_id, a.node_id, a.version_id, t.visit),
   offer as materialized (
-    select r.*, b.task_version_id, b.task_type, b.priority_level, b.max_attempts, b.lease, b.headers, b.checks_result,
+    select r.*, b.task_version_id, b.task_type, b.priority_level, b.max_attempts, b.lease, b.headers, b.checks_result, b.needs_review,
            b.expressions -> 'outputs' as outputs, s as settings
       from rested r
      cross join lateral (select b.* from bpm_core.workflow_task_binding b
@@ -19805,10 +19828,10 @@ begin
   offered as (
     insert into bpm_core.task_instance (
       tenant_id, id, workflow_instance_id, token_id, scope_id, visit, node_id, task_version_id, task_type, priority_level, available_at, max_attempts, lease,
-      input, outputs, headers, checks_result, due_at, follow_up_at)
+      input, outputs, headers, checks_result, needs_review, due_at, follow_up_at)
     select o.tenant_id, bpm_core.new_id(), o.instance_id, o.token_id, nullif(o.scope_id, bpm_core.root_scope()), o.visit, o.node_id, o.task_version_id, o.task_type,
            coalesce((o.settings).priority_level, o.priority_level), bpm_core.now(), o.max_attempts, o.lease,
-           (o.settings).input, o.outputs, o.headers, o.checks_result, (o.settings).due_at, (o.settings).follow_up_at
+           (o.settings).input, o.outputs, o.headers, o.checks_result, o.needs_review, (o.settings).due_at, (o.settings).follow_up_at
       from offer o
      where (o.settings).problem is null)
   select array_agg(bpm_core.task_trouble(o.token, (o.settings).problem, (o.settings).detail))
@@ -19846,7 +19869,7 @@ begin
      where t.tenant_id = a.tenant_id and t.id = a.token_id
     returning a::bpm_core.moving as token, a.tenant_id, a.instance_id, a.scope_id, a.token_id, a.node_id, a.version_id, t.visit),
   offer as materialized (
-    select r.*, b.task_version_id, b.task_type, b.priority_level, b.max_attempts, b.lease, b.assignee, b.candidate_groups, b.headers, b.checks_result,
+    select r.*, b.task_version_id, b.task_type, b.priority_level, b.max_attempts, b.lease, b.assignee, b.candidate_groups, b.headers, b.checks_result, b.needs_review,
            b.expressions -> 'outputs' as outputs, s as settings
       from rested r
      cross join lateral (select b.* from bpm_core.workflow_task_binding b
@@ -19859,10 +19882,10 @@ begin
   offered as (
     insert into bpm_core.task_instance (
       tenant_id, id, workflow_instance_id, token_id, scope_id, visit, node_id, task_version_id, task_type, priority_level, available_at, max_attempts, lease,
-      input, outputs, headers, checks_result, assignee, candidate_groups, candidate_users, due_at, follow_up_at)
+      input, outputs, headers, checks_result, needs_review, assignee, candidate_groups, candidate_users, due_at, follow_up_at)
     select o.tenant_id, bpm_core.new_id(), o.instance_id, o.token_id, nullif(o.scope_id, bpm_core.root_scope()), o.visit, o.node_id, o.task_version_id, o.task_type,
            coalesce((o.settings).priority_level, o.priority_level), bpm_core.now(), o.max_attempts, o.lease,
-           (o.settings).input, o.outputs, o.headers, o.checks_result, coalesce(o.assignee, (o.settings).assignee), coalesce((o.settings).candidate_groups, o.candidate_groups), (o.settings).candidate_users, (o.settings).due_at, (o.settings).follow_up_at
+           (o.settings).input, o.outputs, o.headers, o.checks_result, o.needs_review, coalesce(o.assignee, (o.settings).assignee), coalesce((o.settings).candidate_groups, o.candidate_groups), (o.settings).candidate_users, (o.settings).due_at, (o.settings).follow_up_at
       from offer o
      where (o.settings).problem is null)
   select array_agg(bpm_core.task_trouble(o.token, (o.settings).problem, (o.settings).detail))
@@ -20447,7 +20470,7 @@ declare
 begin
   perform bpm_core.lock_tasks(p_tenant_id, v_open);
   with bound as materialized (
-    select t.tenant_id, t.id, b.node_id, b.task_version_id, b.task_type, b.priority_level, b.lease, b.headers, b.checks_result,
+    select t.tenant_id, t.id, b.node_id, b.task_version_id, b.task_type, b.priority_level, b.lease, b.headers, b.checks_result, b.needs_review,
            b.expressions -> 'outputs' as outputs, b.max_attempts - o.max_attempts as more
       from (select p_tenant_id as tenant_id, k.id from unnest(v_open) k(id) offset 0) k
      cross join lateral (select t.tenant_id, t.id, t.node_id, t.state from bpm_core.task_instance t where t.tenant_id = k.tenant_id and t.id = k.id offset 0) t
@@ -20458,7 +20481,7 @@ begin
      where t.state in ('Ready', 'Executing', 'Held', 'Failed'))
   update bpm_core.task_instance t
      set node_id = b.node_id, task_version_id = b.task_version_id, task_type = b.task_type, priority_level = b.priority_level, lease = b.lease,
-         headers = b.headers, outputs = b.outputs, checks_result = b.checks_result,
+         headers = b.headers, outputs = b.outputs, checks_result = b.checks_result, needs_review = b.needs_review,
          -- A task that failed for good does not come to life again by having more of them.
          max_attempts = case when t.state = 'Failed' then t.max_attempts
                              else greatest(t.attempt + (t.state <> 'Executing')::integer, t.max_attempts + b.more) end,
@@ -20549,7 +20572,7 @@ declare
   v_troubles bpm_core.trouble[];
 begin
   with offer as materialized (
-    select t.*, w.workflow_version_id, b.task_version_id, b.task_type, b.priority_level, b.max_attempts, b.lease, b.assignee, b.candidate_groups, b.headers, b.checks_result,
+    select t.*, w.workflow_version_id, b.task_version_id, b.task_type, b.priority_level, b.max_attempts, b.lease, b.assignee, b.candidate_groups, b.headers, b.checks_result, b.needs_review,
            b.expressions -> 'outputs' as outputs, s as settings
       from (select p_tenant_id as tenant_id, k.* from unnest(p_tokens) k(id) offset 0) k
      cross join lateral (select t.* from bpm_core.token t where t.tenant_id = k.tenant_id and t.id = k.id offset 0) t
@@ -20565,10 +20588,10 @@ begin
   offered as (
     insert into bpm_core.task_instance (
       tenant_id, id, workflow_instance_id, token_id, scope_id, visit, node_id, task_version_id, task_type, priority_level, available_at, max_attempts, lease,
-      input, outputs, headers, checks_result, due_at, follow_up_at)
+      input, outputs, headers, checks_result, needs_review, due_at, follow_up_at)
     select o.tenant_id, bpm_core.new_id(), o.workflow_instance_id, o.id, nullif(o.scope_id, bpm_core.root_scope()), o.visit, o.node_id, o.task_version_id,
            o.task_type, coalesce((o.settings).priority_level, o.priority_level), bpm_core.now(), o.max_attempts, o.lease,
-           (o.settings).input, o.outputs, o.headers, o.checks_result, (o.settings).due_at, (o.settings).follow_up_at
+           (o.settings).input, o.outputs, o.headers, o.checks_result, o.needs_review, (o.settings).due_at, (o.settings).follow_up_at
       from offer o
      where (o.settings).problem is null)
   select array_agg(bpm_core.task_trouble(
@@ -20659,6 +20682,28 @@ begin
   values (p_task.tenant_id, p_task.workflow_instance_id, v_now, 'TaskHeld', p_task.token_id, p_task.node_id, 'Executing', 'Cancelled', p_task.worker_id,
           jsonb_build_object('task', p_task.id, 'attempt', p_task.attempt, 'parked', true, 'error', p_error - 'variables'));
   perform bpm_core.close_events(p_task.tenant_id, array[p_task.token_id]);
+end
+$$;
+
+-- from 50_work/park_for_review.sql
+-- Under the locks: a person's answer that is to be reviewed is noted as parked, and a review is asked for.
+-- Writes:   history_event, and what ask_reviews writes.
+create or replace function bpm_core.park_for_review(p_task bpm_core.task_instance, p_variables jsonb, p_actor text, p_record jsonb)
+returns void
+language plpgsql volatile
+set search_path = pg_catalog, pg_temp
+set plan_cache_mode = force_generic_plan
+set enable_seqscan = off  set enable_hashjoin = off  set enable_mergejoin = off
+set jit = off
+as $$
+begin
+  insert into bpm_core.history_event (tenant_id, workflow_instance_id, at, kind, token_id, node_id, actor, detail)
+  values (p_task.tenant_id, p_task.workflow_instance_id, bpm_core.now(), 'TaskHeld', p_task.token_id, p_task.node_id, p_actor,
+          jsonb_build_object('task', p_task.id, 'attempt', p_task.attempt + 1, 'parked', true));
+  perform bpm_core.ask_reviews(p_task.tenant_id, array[
+    row(p_task.id, p_task.attempt + 1, p_task.token_id, p_task.workflow_instance_id, p_variables, p_record,
+        (select r.content_hash from bpm_core.result r
+          where r.tenant_id = p_task.tenant_id and r.task_instance_id = p_task.id and r.attempt = p_task.attempt + 1))::bpm_core.reviewed]);
 end
 $$;
 
@@ -21888,6 +21933,38 @@ begin
 end
 $$;
 
+-- from 60_decision/ask_reviews.sql
+-- Asks for a review of each of these results. The tokens rest; what else waits on them goes on waiting.
+-- Returns:  uuid[], the reviews. Writes: review, history_event. The instances are locked.
+create or replace function bpm_core.ask_reviews(p_tenant_id text, p_reviewed bpm_core.reviewed[])
+returns uuid[]
+language plpgsql volatile
+set search_path = pg_catalog, pg_temp
+set plan_cache_mode = force_generic_plan
+set enable_seqscan = off  set enable_hashjoin = off  set enable_mergejoin = off
+set jit = off
+as $$
+declare
+  v_now timestamptz := bpm_core.now();
+  v_ids uuid[];
+begin
+  with asked as (
+    insert into bpm_core.review (tenant_id, id, workflow_instance_id, token_id, task_instance_id, attempt, content_hash, expected_version, variables, record, created_at)
+    select p_tenant_id, bpm_core.new_id(), r.instance_id, r.token_id, r.task_id, r.attempt, r.content_hash, bpm_core.reviewed_version(p_tenant_id, r.record),
+           r.variables, r.record, v_now
+      from unnest(p_reviewed) r
+    returning id, workflow_instance_id, token_id, task_instance_id, attempt, expected_version),
+  noted as (
+    insert into bpm_core.history_event (tenant_id, workflow_instance_id, at, kind, token_id, node_id, to_state, detail)
+    select p_tenant_id, a.workflow_instance_id, v_now, 'ReviewRequested', a.token_id, t.node_id, 'Open',
+           jsonb_build_object('review', a.id, 'task', a.task_instance_id, 'attempt', a.attempt, 'expected_version', a.expected_version)
+      from asked a
+     cross join lateral (select t.node_id from bpm_core.token t where t.tenant_id = p_tenant_id and t.id = a.token_id offset 0) t)
+  select array_agg(a.id) into v_ids from asked a;
+  return v_ids;
+end
+$$;
+
 -- from 60_decision/bury_rejections.sql
 -- Rejections nobody caught: a dead letter each, which cannot be requeued, and the instances fail with everything in them.
 -- No incident: nothing could resolve it.
@@ -22024,6 +22101,43 @@ begin
 end
 $$;
 
+-- from 60_decision/check_reviewable.sql
+-- Under the lock: may this review be decided so by this person, or was it?
+-- Returns:  boolean: it is to be decided. False: it was, in the same way.
+-- Raises:   BP403 barred; BP409 decided otherwise, superseded (detail: by which), closed, or another version than it expects; BP409, BP423 its instance is not
+--           running.
+create or replace function bpm_core.check_reviewable(p_review bpm_core.review, p_decision text, p_expected_version integer, p_actor text)
+returns boolean
+language plpgsql stable
+set search_path = pg_catalog, pg_temp
+as $$
+declare
+  v_first jsonb := jsonb_strip_nulls(jsonb_build_object('review_id', p_review.id, 'state', p_review.state, 'decision', p_review.decision, 'decided_by', p_review.actor,
+                     'decided_at', p_review.decided_at, 'expected_version', p_review.expected_version, 'superseded_by', p_review.superseded_by));
+  v_bar   text;
+begin
+  if p_review.state = 'Decided' and p_review.decision = p_decision then
+    return false;
+  elsif p_review.state = 'Decided' then
+    perform bpm_core.fail('BP409', format('Review %s was decided by %s before: %s.', p_review.id, p_review.actor, p_review.decision), v_first, 'A decision is taken once.');
+  elsif p_review.state <> 'Open' then
+    perform bpm_core.fail('BP409', format('Review %s is %s.', p_review.id, lower(p_review.state::text)), v_first,
+      case p_review.state when 'Superseded' then 'Look at the one that supersedes it.' else 'Its step was left, or its instance ended.' end);
+  end if;
+  perform bpm_core.check_running(p_review.tenant_id, p_review.workflow_instance_id);
+  if p_expected_version is distinct from p_review.expected_version then
+    perform bpm_core.fail('BP409', format('Review %s is of version %s, not %s.', p_review.id, p_review.expected_version, coalesce(p_expected_version::text, 'null')), v_first,
+      'Look at it again.');
+  end if;
+  v_bar := bpm_core.review_bar(p_review, p_actor);
+  if v_bar is not null then
+    perform bpm_core.fail('BP403', format('%s may not decide review %s.', p_actor, p_review.id),
+      jsonb_build_object('review_id', p_review.id, 'actor', p_actor, 'reason', v_bar), 'Let somebody decide who had no part in it.');
+  end if;
+  return true;
+end
+$$;
+
 -- from 60_decision/close_approvals.sql
 -- Closes the open approvals of tokens that are taken off their node, or end with their instance.
 -- Writes:   approval_record, history_event. The instances are locked.
@@ -22053,6 +22167,35 @@ begin
   select c.tenant_id, c.workflow_instance_id, bpm_core.now(), 'ApprovalClosed', c.token_id, c.node_id, 'Pending', 'Cancelled',
          jsonb_build_object('approval', c.id)
     from closed c;
+end
+$$;
+
+-- from 60_decision/close_reviews.sql
+-- Closes the open reviews of tokens that are taken off their node, or end with their instance. Their results stay as they are: never accepted.
+-- Writes:   review, history_event. The instances are locked.
+create or replace function bpm_core.close_reviews(p_hosts bpm_core.moving[])
+returns void
+language plpgsql volatile
+set search_path = pg_catalog, pg_temp
+set plan_cache_mode = force_generic_plan
+set enable_seqscan = off  set enable_hashjoin = off  set enable_mergejoin = off
+set jit = off
+as $$
+begin
+  with open as materialized (
+    select r.tenant_id, r.id, r.workflow_instance_id, r.token_id, h.node_id
+      from unnest(p_hosts) h
+     cross join lateral (select r.tenant_id, r.id, r.workflow_instance_id, r.token_id, r.state from bpm_core.review r
+                          where r.workflow_instance_id = h.instance_id offset 0) r
+     where r.tenant_id = h.tenant_id and r.token_id = h.token_id and r.state = 'Open'),
+  closed as (
+    update bpm_core.review r
+       set state = 'Closed'
+      from open o
+     where r.tenant_id = o.tenant_id and r.id = o.id)
+  insert into bpm_core.history_event (tenant_id, workflow_instance_id, at, kind, token_id, node_id, from_state, to_state, detail)
+  select o.tenant_id, o.workflow_instance_id, bpm_core.now(), 'ReviewClosed', o.token_id, o.node_id, 'Open', 'Closed', jsonb_build_object('review', o.id)
+    from open o;
 end
 $$;
 
@@ -22103,6 +22246,57 @@ begin
    cross join lateral (select count(*) filter (where v.vote = 'Approve')::integer as approvals, count(*) filter (where v.vote = 'Reject')::integer as rejections
                          from bpm_core.approval_vote v where v.tenant_id = a.tenant_id and v.approval_id = a.id offset 0) v
    where a.tenant_id = p_tenant_id and a.id = p_approval_id;
+end
+$$;
+
+-- from 60_decision/decide_review.sql
+-- Decides about a result that waits: Approve, and it counts, with its facts and evidence; Reject, and the step leaves by the BPMN error ReviewRejected;
+-- Return, and the step is offered again. It decides only the version it expects: when what the facts speak of has moved since, nothing is decided; the
+-- review is superseded by another, which the answer names.
+-- Returns:  one row: review_id, state (Decided, or Superseded), decision, decided_by, decided_at (of the first decision), superseded_by, instance_status.
+-- Raises:   BP403 not granted, or the actor gave the result or is excluded; BP404; BP409 decided otherwise before, superseded or closed, another version
+--           expected, or its evidence was purged or its facts expect another version; BP422 decision or reason out of range; BP423 suspended.
+--           55P03, 40P01: repeat the call.
+-- Writes:   review, history_event, audit_event; subject, fact, evidence, result_evidence, task_instance, and what the effect writes.
+-- Locks:    workflow_instance, then subject.
+-- Source:   runtime design, transaction cookbook, "Review".
+create or replace function bpm.decide_review(
+  p_review_id uuid, p_expected_version integer, p_decision text, p_reason text default null, p_actor text default null, p_tenant_id text default '')
+returns table (review_id uuid, state text, decision text, decided_by text, decided_at timestamptz, superseded_by uuid, instance_status text)
+language plpgsql volatile security definer
+set search_path = pg_catalog, pg_temp
+set plan_cache_mode = force_generic_plan
+set enable_seqscan = off  set enable_hashjoin = off  set enable_mergejoin = off
+set jit = off
+set lock_timeout = '10s'
+as $$
+declare
+  v_actor    text;
+  v_instance uuid;
+  r_review   bpm_core.review;
+begin
+  perform bpm_core.enter_call(p_tenant_id, 'operator');
+  v_actor := bpm_core.acting_as(p_tenant_id, p_actor);
+  if p_decision is null or p_decision not in ('Approve', 'Reject', 'Return') then
+    perform bpm_core.fail('BP422', format('%s is no decision.', coalesce(quote_literal(p_decision), 'null')), jsonb_build_object('decision', p_decision),
+      'Decide Approve, Reject or Return.');
+  elsif length(p_reason) > 4000 or p_decision <> 'Approve' and coalesce(btrim(p_reason), '') = '' then
+    perform bpm_core.fail('BP422', 'Reject and Return take a reason, of at most 4000 characters.', jsonb_build_object('length', length(p_reason)));
+  end if;
+  v_instance := (select r.workflow_instance_id from bpm_core.review r where r.tenant_id = p_tenant_id and r.id = p_review_id);
+  if v_instance is null then
+    perform bpm_core.fail('BP404', format('There is no review %s.', p_review_id), jsonb_build_object('review_id', p_review_id));
+  end if;
+  perform bpm_core.lock_instances(p_tenant_id, array[v_instance]);
+  select r.* into r_review from bpm_core.review r where r.tenant_id = p_tenant_id and r.id = p_review_id;
+  if bpm_core.check_reviewable(r_review, p_decision, p_expected_version, v_actor) then
+    perform bpm_core.settle_review(r_review, p_decision, p_reason, v_actor);
+  end if;
+  return query
+  select r.id, r.state::text, r.decision, r.actor, r.decided_at, r.superseded_by, w.status::text
+    from bpm_core.review r
+   cross join lateral (select w.status from bpm_core.workflow_instance w where w.tenant_id = r.tenant_id and w.id = r.workflow_instance_id offset 0) w
+   where r.tenant_id = p_tenant_id and r.id = p_review_id;
 end
 $$;
 
@@ -22261,6 +22455,40 @@ begin
 end
 $$;
 
+-- from 60_decision/keep_reviewed.sql
+-- The evidence and facts of a result that was approved; the reviewer confirms them. Subjects are locked, purged evidence was looked for.
+-- Writes:   evidence, result_evidence, subject, fact.
+create or replace function bpm_core.keep_reviewed(p_review bpm_core.review, p_actor text, p_now timestamptz)
+returns void
+language plpgsql volatile
+set search_path = pg_catalog, pg_temp
+set plan_cache_mode = force_generic_plan
+set enable_seqscan = off  set enable_hashjoin = off  set enable_mergejoin = off
+set jit = off
+as $$
+declare
+  v_pieces uuid[];
+begin
+  if p_review.record is null then
+    return;
+  end if;
+  v_pieces := bpm_core.store_evidence(p_review.tenant_id, p_review.record -> 'evidence',
+    (select r.created_by from bpm_core.result r
+      where r.tenant_id = p_review.tenant_id and r.task_instance_id = p_review.task_instance_id and r.attempt = p_review.attempt));
+  if array_position(v_pieces, null) is not null then
+    perform bpm_core.fail('BP503', 'Evidence was purged at the same moment.', null, 'Repeat the call; nothing was changed.');
+  end if;
+  insert into bpm_core.result_evidence (tenant_id, task_instance_id, attempt, evidence_id)
+  select distinct p_review.tenant_id, p_review.task_instance_id, p_review.attempt, e.id from unnest(v_pieces) e(id);
+  perform bpm_core.store_facts(p_review.tenant_id, array(
+    select row(1, f.fact ->> 'subject_type', f.fact ->> 'subject_key', f.fact ->> 'name', bpm_core.decode_variables(jsonb_build_object('v', f.fact -> 'value')) -> 'v', null,
+               array(select distinct v_pieces[1 + e::integer] from jsonb_array_elements_text(nullif(f.fact -> 'evidence', 'null')) e),
+               p_review.task_instance_id, p_review.attempt, p_review.id, p_actor)::bpm_core.told_fact
+      from jsonb_array_elements(p_review.record -> 'facts') with ordinality f(fact, n)
+     order by f.n), p_now);
+end
+$$;
+
 -- from 60_decision/list_approvals.sql
 -- Which decisions can this person take: open, not too late, not voted on by them, and nothing bars them. Oldest first.
 -- p_after: the last approval of the page before.
@@ -22304,6 +22532,46 @@ begin
 end
 $$;
 
+-- from 60_decision/list_reviews.sql
+-- Which results can this person look at: open reviews of results they did not give, and nothing bars them. Oldest first.
+-- p_after: the last review of the page before.
+-- Returns:  rows: review_id, process_instance_id, business_key, node_id, task_id, attempt, done_by, expected_version (hand it to decide_review), content_hash (hex),
+--           output, variables, record (evidence and facts that would be written), created_at.
+-- Raises:   BP403, BP422 limit not 1 to 1000.
+create or replace function bpm.list_reviews(p_actor text default null, p_limit integer default 100, p_after uuid default null, p_tenant_id text default '')
+returns table (review_id uuid, process_instance_id uuid, business_key text, node_id text, task_id uuid, attempt integer, done_by text, expected_version integer,
+               content_hash text, output jsonb, variables jsonb, record jsonb, created_at timestamptz)
+language plpgsql stable security definer
+set search_path = pg_catalog, pg_temp
+set plan_cache_mode = force_generic_plan
+set enable_seqscan = off  set enable_hashjoin = off  set enable_mergejoin = off
+set jit = off
+as $$
+declare
+  v_actor text;
+begin
+  perform bpm_core.enter_call(p_tenant_id, 'reader');
+  v_actor := bpm_core.acting_as(p_tenant_id, p_actor);
+  if p_limit is null or p_limit not between 1 and 1000 then
+    perform bpm_core.fail('BP422', format('The limit must be 1 to 1000, not %s.', coalesce(p_limit::text, 'null')), jsonb_build_object('limit', p_limit));
+  end if;
+  return query
+  select r.id, w.process_instance_id, p.business_key, k.node_id, r.task_instance_id, r.attempt, x.created_by, r.expected_version, encode(r.content_hash, 'hex'),
+         x.output, r.variables, r.record, r.created_at
+    from bpm_core.review r
+   cross join lateral (select w.process_instance_id from bpm_core.workflow_instance w where w.tenant_id = r.tenant_id and w.id = r.workflow_instance_id offset 0) w
+   cross join lateral (select p.business_key from bpm_core.process_instance p where p.tenant_id = r.tenant_id and p.id = w.process_instance_id offset 0) p
+   cross join lateral (select k.node_id from bpm_core.token k where k.tenant_id = r.tenant_id and k.id = r.token_id offset 0) k
+   cross join lateral (select x.created_by, x.output from bpm_core.result x
+                        where x.tenant_id = r.tenant_id and x.task_instance_id = r.task_instance_id and x.attempt = r.attempt offset 0) x
+   where r.state = 'Open' and r.tenant_id = p_tenant_id
+     and (p_after is null or (r.created_at, r.id) > (select l.created_at, l.id from bpm_core.review l where l.tenant_id = p_tenant_id and l.id = p_after))
+     and bpm_core.review_bar(r, v_actor) is null
+   order by r.created_at, r.id
+   limit p_limit;
+end
+$$;
+
 -- from 60_decision/record_decision.sql
 -- Under the lock: writes the decision of a pending approval. Its effect is still to come.
 -- Writes:   approval_record, history_event, audit_event.
@@ -22327,6 +22595,157 @@ begin
   perform bpm_core.write_audit(p_approval.tenant_id, p_actor, 'DecideApproval', 'approval', p_approval.id::text, null, p_note,
     jsonb_build_object('decision', p_status, 'workflow_instance_id', p_approval.workflow_instance_id, 'node_id', p_approval.node_id,
                        'task_type', p_approval.task_type));
+end
+$$;
+
+-- from 60_decision/refuse_result.sql
+-- A result that was rejected: the BPMN error ReviewRejected is raised where the token rests; where nobody catches it, an incident. Resolving that does the step anew.
+-- Writes:   workflow_instance, history_event, and what the path ahead writes.
+create or replace function bpm_core.refuse_result(p_review bpm_core.review, p_reason text)
+returns void
+language plpgsql volatile
+set search_path = pg_catalog, pg_temp
+set plan_cache_mode = force_generic_plan
+set enable_seqscan = off  set enable_hashjoin = off  set enable_mergejoin = off
+set jit = off
+as $$
+declare
+  v_token    bpm_core.moving := (
+    select row(t.tenant_id, t.workflow_instance_id, w.workflow_version_id, t.scope_id, t.id, t.node_id, t.via_flow_id, null)::bpm_core.moving
+      from bpm_core.token t
+     cross join lateral (select w.workflow_version_id from bpm_core.workflow_instance w where w.tenant_id = t.tenant_id and w.id = t.workflow_instance_id offset 0) w
+     where t.tenant_id = p_review.tenant_id and t.id = p_review.token_id);
+begin
+  perform bpm_core.bump_instances(p_review.tenant_id, array[p_review.workflow_instance_id]);
+  if cardinality(bpm_core.raise_errors(array[row(1, v_token, 'ReviewRejected', p_reason)::bpm_core.thrown])) > 0 then
+    perform bpm_core.close_waits(array[v_token]);
+    perform bpm_core.open_incidents(array[
+      row(v_token, 'ReviewRejected', format('The result of %s was rejected: %s', v_token.node_id, p_reason),
+          jsonb_build_object('review', p_review.id, 'rejected', p_review.task_instance_id))::bpm_core.trouble]);
+  end if;
+end
+$$;
+
+-- from 60_decision/return_task.sql
+-- A result that was returned: the step is offered again, as a task of its own, for a completed one is never handed out again. A person's goes back to
+-- whoever did it. The version is that of now: the instance may have been migrated.
+-- Writes:   task_instance, workflow_instance.
+create or replace function bpm_core.return_task(p_review bpm_core.review)
+returns void
+language plpgsql volatile
+set search_path = pg_catalog, pg_temp
+set plan_cache_mode = force_generic_plan
+set enable_seqscan = off  set enable_hashjoin = off  set enable_mergejoin = off
+set jit = off
+as $$
+begin
+  perform bpm_core.bump_instances(p_review.tenant_id, array[p_review.workflow_instance_id]);
+  insert into bpm_core.task_instance (
+    tenant_id, id, workflow_instance_id, token_id, scope_id, visit, node_id, task_version_id, task_type, priority_level, available_at, max_attempts, lease,
+    input, outputs, headers, checks_result, needs_review, assignee, candidate_groups, candidate_users, due_at, follow_up_at, delegates)
+  select t.tenant_id, bpm_core.new_id(), t.workflow_instance_id, t.token_id, t.scope_id, t.visit, k.node_id, b.task_version_id, b.task_type, t.priority_level,
+         bpm_core.now(), b.max_attempts, b.lease, t.input, b.expressions -> 'outputs', b.headers, b.checks_result, b.needs_review, t.assignee, t.candidate_groups,
+         t.candidate_users, t.due_at, t.follow_up_at, t.delegates
+    from (select t.* from bpm_core.task_instance t where t.tenant_id = p_review.tenant_id and t.id = p_review.task_instance_id offset 0) t
+   cross join lateral (select k.node_id from bpm_core.token k where k.tenant_id = t.tenant_id and k.id = t.token_id offset 0) k
+   cross join lateral (select w.workflow_version_id from bpm_core.workflow_instance w where w.tenant_id = t.tenant_id and w.id = t.workflow_instance_id offset 0) w
+   cross join lateral (select b.* from bpm_core.workflow_task_binding b
+                        where b.tenant_id = t.tenant_id and b.workflow_version_id = w.workflow_version_id and b.node_id = k.node_id offset 0) b;
+end
+$$;
+
+-- from 60_decision/review_bar.sql
+-- What bars this person from reviewing a result: own (they gave it), or a part of the exclusion rule of its task version.
+-- Returns:  text, null: nothing.
+create or replace function bpm_core.review_bar(p_review bpm_core.review, p_actor text)
+returns text
+language plpgsql stable
+set search_path = pg_catalog, pg_temp
+set plan_cache_mode = force_generic_plan
+set enable_seqscan = off  set enable_hashjoin = off  set enable_mergejoin = off
+set jit = off
+as $$
+declare
+  r_task bpm_core.task_instance;
+begin
+  select t.* into r_task from bpm_core.task_instance t where t.tenant_id = p_review.tenant_id and t.id = p_review.task_instance_id;
+  return case
+    when exists (select from bpm_core.result r
+                  where r.tenant_id = p_review.tenant_id and r.task_instance_id = p_review.task_instance_id and r.attempt = p_review.attempt and r.created_by = p_actor)
+      then 'own'
+    else bpm_core.exclusion_of(r_task, p_actor) end;
+end
+$$;
+
+-- from 60_decision/reviewed_version.sql
+-- The versions of the subjects the facts of a record speak of, added up. It grows when any of them moves.
+-- Returns:  integer, 0 when there are no facts.
+create or replace function bpm_core.reviewed_version(p_tenant_id text, p_record jsonb)
+returns integer
+language plpgsql stable
+set search_path = pg_catalog, pg_temp
+set plan_cache_mode = force_generic_plan
+set enable_seqscan = off  set enable_hashjoin = off  set enable_mergejoin = off
+set jit = off
+as $$
+begin
+  return (
+    select coalesce(sum(s.lock_version), 0)::integer
+      from (select distinct p_tenant_id as tenant_id, f.fact ->> 'subject_type' as subject_type, f.fact ->> 'subject_key' as subject_key
+              from jsonb_array_elements(p_record -> 'facts') f(fact) offset 0) f
+     cross join lateral (select s.lock_version from bpm_core.subject s
+                          where s.subject_key = f.subject_key and s.subject_type = f.subject_type and s.tenant_id = f.tenant_id offset 0) s);
+end
+$$;
+
+-- from 60_decision/settle_review.sql
+-- Under the lock of its instance: writes the decision of a review and lets it take effect; or supersedes it, when what its facts speak of has moved.
+-- Raises:   BP409 evidence was purged, or facts expect another version.
+-- Writes:   review, history_event, audit_event, and what the effect writes. Locks: subject.
+create or replace function bpm_core.settle_review(p_review bpm_core.review, p_decision text, p_reason text, p_actor text)
+returns void
+language plpgsql volatile
+set search_path = pg_catalog, pg_temp
+set plan_cache_mode = force_generic_plan
+set enable_seqscan = off  set enable_hashjoin = off  set enable_mergejoin = off
+set jit = off
+as $$
+declare
+  v_now    timestamptz := bpm_core.now();
+  v_node   text := (select t.node_id from bpm_core.token t where t.tenant_id = p_review.tenant_id and t.id = p_review.token_id);
+  v_answer bpm_core.answer := row(1, p_review.task_instance_id, null, p_review.variables, null, p_review.content_hash, p_review.record, null);
+begin
+  if p_review.record is not null then
+    perform bpm_core.lock_subjects(p_review.tenant_id, bpm_core.told_facts(array[v_answer]), v_now);
+    if bpm_core.reviewed_version(p_review.tenant_id, p_review.record) <> p_review.expected_version then
+      perform bpm_core.supersede_review(p_review, v_node);
+      return;
+    end if;
+    if p_decision = 'Approve' and cardinality(bpm_core.refused_records(p_review.tenant_id, array[v_answer], v_now)) > 0 then
+      perform bpm_core.fail('BP409', bpm_core.record_trouble(p_review.tenant_id, p_review.task_instance_id, p_review.record),
+        jsonb_build_object('review_id', p_review.id), 'Return it.');
+    end if;
+  end if;
+  update bpm_core.review r
+     set state = 'Decided', decision = p_decision, actor = p_actor, reason = p_reason, decided_at = v_now
+   where r.tenant_id = p_review.tenant_id and r.id = p_review.id;
+  insert into bpm_core.history_event (tenant_id, workflow_instance_id, at, kind, token_id, node_id, from_state, to_state, actor, detail)
+  values (p_review.tenant_id, p_review.workflow_instance_id, v_now, 'ReviewDecided', p_review.token_id, v_node, 'Open', p_decision, p_actor,
+          jsonb_strip_nulls(jsonb_build_object('review', p_review.id, 'task', p_review.task_instance_id, 'attempt', p_review.attempt, 'note', p_reason)));
+  perform bpm_core.write_audit(p_review.tenant_id, p_actor, 'DecideReview', 'review', p_review.id::text, p_review.expected_version, p_reason,
+    jsonb_build_object('decision', p_decision, 'content_hash', encode(p_review.content_hash, 'hex'), 'task', p_review.task_instance_id, 'attempt', p_review.attempt));
+  case p_decision
+    when 'Approve' then
+      perform bpm_core.keep_reviewed(p_review, p_actor, v_now);
+      perform bpm_core.apply_answers(p_review.tenant_id, array[
+        row(p_review.tenant_id, p_review.id, 'WorkflowInstance', p_review.workflow_instance_id, 'Answer',
+            jsonb_build_object('answers', jsonb_build_array(jsonb_build_object('task', p_review.task_instance_id, 'token', p_review.token_id,
+                                                                             'variables', p_review.variables))), v_now, 0, null)::bpm_core.inbox]);
+    when 'Reject' then
+      perform bpm_core.refuse_result(p_review, p_reason);
+    else
+      perform bpm_core.return_task(p_review);
+  end case;
 end
 $$;
 
@@ -22357,6 +22776,32 @@ begin
      where a.status = 'Pending');
   perform bpm_core.close_waits(array(select x.token from unnest(v_troubles) x));
   perform bpm_core.open_incidents(v_troubles);
+end
+$$;
+
+-- from 60_decision/supersede_review.sql
+-- What the facts of a review speak of has moved: it is superseded by another of the same result, at the version of now.
+-- Writes:   review, history_event.
+create or replace function bpm_core.supersede_review(p_review bpm_core.review, p_node_id text)
+returns void
+language plpgsql volatile
+set search_path = pg_catalog, pg_temp
+set plan_cache_mode = force_generic_plan
+set enable_seqscan = off  set enable_hashjoin = off  set enable_mergejoin = off
+set jit = off
+as $$
+declare
+  v_next uuid := bpm_core.new_id();
+begin
+  -- The new one comes first, in a state that makes no second standing one; then they change places.
+  insert into bpm_core.review (tenant_id, id, workflow_instance_id, token_id, task_instance_id, attempt, content_hash, expected_version, variables, record, state, created_at)
+  values (p_review.tenant_id, v_next, p_review.workflow_instance_id, p_review.token_id, p_review.task_instance_id, p_review.attempt, p_review.content_hash,
+          bpm_core.reviewed_version(p_review.tenant_id, p_review.record), p_review.variables, p_review.record, 'Closed', bpm_core.now());
+  update bpm_core.review r set state = 'Superseded', superseded_by = v_next where r.tenant_id = p_review.tenant_id and r.id = p_review.id;
+  update bpm_core.review r set state = 'Open' where r.tenant_id = p_review.tenant_id and r.id = v_next;
+  insert into bpm_core.history_event (tenant_id, workflow_instance_id, at, kind, token_id, node_id, from_state, to_state, detail)
+  values (p_review.tenant_id, p_review.workflow_instance_id, bpm_core.now(), 'ReviewSuperseded', p_review.token_id, p_node_id, 'Open', 'Superseded',
+          jsonb_build_object('review', p_review.id, 'by', v_next));
 end
 $$;
 
@@ -25760,6 +26205,7 @@ begin
   union all select v.* from bpm_core.invariant_i_22(p_tenant_id) v
   union all select v.* from bpm_core.invariant_i_23(p_tenant_id) v
   union all select v.* from bpm_core.invariant_i_24(p_tenant_id) v
+  union all select v.* from bpm_core.invariant_i_25(p_tenant_id) v
   union all select v.* from bpm_core.invariant_i_27(p_tenant_id) v
   union all select v.* from bpm_core.invariant_i_28(p_tenant_id) v;
 end
@@ -26434,7 +26880,7 @@ $$;
 
 -- from 80_operation/invariant_i_07.sql
 -- I-07: a live task has exactly one live token, resting where the task stands; a token has at most one live task. The other way round:
--- a token that rests at a task node has its task, or the answer to it is parked.
+-- a token that rests at a task node has its task, or the answer to it is parked or reviewed.
 create or replace function bpm_core.invariant_i_07(p_tenant_id text)
 returns setof bpm_core.violation
 language sql stable
@@ -26469,6 +26915,10 @@ as $$
                       where i.tenant_id = k.tenant_id and i.target_id = k.workflow_instance_id and i.kind = 'Answer'
                         and (i.payload ->> 'token' = k.id::text
                              or i.payload -> 'answers' @> jsonb_build_array(jsonb_build_object('token', k.id))))
+     and not exists (select
+                       from bpm_core.review r
+                       join bpm_core.task_instance t on t.tenant_id = r.tenant_id and t.id = r.task_instance_id
+                      where r.tenant_id = k.tenant_id and r.token_id = k.id and r.state = 'Open' and t.visit = k.visit)
 $$;
 
 -- from 80_operation/invariant_i_08.sql
@@ -26670,6 +27120,10 @@ as $$
         from bpm_core.subscription s
        where s.tenant_id = p_tenant_id and s.state = 'Open'
       union all
+      select 'review', r.workflow_instance_id, r.id, r.state::text
+        from bpm_core.review r
+       where r.tenant_id = p_tenant_id and r.state = 'Open'
+      union all
       select 'approval', a.workflow_instance_id, a.id, a.status::text
         from bpm_core.approval_record a
        where a.tenant_id = p_tenant_id and a.status = 'Pending'
@@ -26778,9 +27232,11 @@ as $$
      where h.tenant_id = p_tenant_id and h.kind in ('ApprovalDecided', 'ApprovalApplied')
      group by (h.detail ->> 'approval')::uuid),
   offered as (
+    -- One whose result was returned was offered again.
     select t.token_id, t.visit, count(*) as tasks
       from bpm_core.task_instance t
      where t.tenant_id = p_tenant_id
+       and not exists (select from bpm_core.review r where r.tenant_id = t.tenant_id and r.task_instance_id = t.id and r.decision = 'Return')
      group by t.token_id, t.visit)
   select bpm_core.violation_of('I-16', a.tenant_id, 'approval', a.id::text, x.rule,
            jsonb_build_object('status', a.status, 'effect', a.effect, 'decided', d.decided, 'applied', d.applied, 'tasks', coalesce(o.tasks, 0)))
@@ -26829,7 +27285,10 @@ as $$
              and not exists (select
                                from bpm_core.task_instance t
                                join bpm_core.inbox i on i.tenant_id = t.tenant_id and i.target_id = t.workflow_instance_id and i.kind = 'Answer'
-                              where t.tenant_id = k.tenant_id and t.token_id = k.id and t.visit = k.visit and position(t.id::text in i.payload::text) > 0))
+                              where t.tenant_id = k.tenant_id and t.token_id = k.id and t.visit = k.visit and position(t.id::text in i.payload::text) > 0)
+             and not exists (select
+                               from bpm_core.review r
+                              where r.tenant_id = k.tenant_id and r.token_id = k.id and r.state = 'Open'))
 $$;
 
 -- from 80_operation/invariant_i_17.sql
@@ -27089,9 +27548,12 @@ as $$
            jsonb_build_object('subject', f.subject_id, 'name', f.name, 'task', f.task_instance_id, 'attempt', f.attempt, 'verdict', r.verdict, 'evidence', f.evidence_ids))
     from bpm_core.fact f
     left join bpm_core.result r on r.tenant_id = f.tenant_id and r.task_instance_id = f.task_instance_id and r.attempt = f.attempt
+    left join bpm_core.review w on w.tenant_id = f.tenant_id and w.id = f.review_id
     left join bpm_core.fact n on n.tenant_id = f.tenant_id and n.id = f.superseded_by
    cross join lateral (values
      ('its result was not accepted', f.task_instance_id is not null and r.verdict is distinct from 'Accepted' and f.review_id is null),
+     ('its review did not approve that result', f.review_id is not null
+        and (w.decision is distinct from 'Approve' or (w.task_instance_id, w.attempt) is distinct from (f.task_instance_id, f.attempt) or w.actor is distinct from f.confirmed_by)),
      ('another worker answered than confirmed it', f.review_id is null and r.created_by is distinct from f.confirmed_by),
      ('its evidence did not come with its result', f.review_id is null and exists (
         select
@@ -27133,6 +27595,46 @@ as $$
           from bpm_core.audit_event a
          where a.tenant_id = e.tenant_id and a.aggregate_type = 'evidence' and a.aggregate_id = e.id::text and a.action = 'PurgeEvidence'))) x(rule, broken)
    where e.tenant_id = p_tenant_id and x.broken
+$$;
+
+-- from 80_operation/invariant_i_25.sql
+-- I-25: a review decides only the version it expected: the result it is of has the content it was asked for, one review of a result stands, and a result that
+-- waits for one is not in effect before it is approved.
+create or replace function bpm_core.invariant_i_25(p_tenant_id text)
+returns setof bpm_core.violation
+language sql stable
+set search_path = pg_catalog, pg_temp
+as $$
+  select bpm_core.violation_of('I-25', r.tenant_id, 'review', r.id::text, x.rule,
+           jsonb_build_object('state', r.state, 'decision', r.decision, 'expected_version', r.expected_version, 'verdict', t.verdict))
+    from bpm_core.review r
+    left join bpm_core.result t on t.tenant_id = r.tenant_id and t.task_instance_id = r.task_instance_id and t.attempt = r.attempt
+    left join bpm_core.review s on s.tenant_id = r.tenant_id and s.id = r.superseded_by
+   cross join lateral (values
+     ('its result is another one', t.content_hash is distinct from r.content_hash),
+     ('its result needs no review', t.verdict is distinct from 'NeedsReview'),
+     ('decided by who gave the result', r.actor = t.created_by),
+     ('superseded by a review of something else, or of no later version',
+      s.id is not null and ((s.task_instance_id, s.attempt) is distinct from (r.task_instance_id, r.attempt) or s.expected_version <= r.expected_version)),
+     ('decided about another version than there was', r.decision = 'Approve' and exists (
+        select
+          from bpm_core.fact f
+         where f.tenant_id = r.tenant_id and f.review_id = r.id
+        having sum(f.subject_version - 1) filter (where f.id = any (array(
+                 select distinct on (o.subject_id) o.id from bpm_core.fact o where o.tenant_id = r.tenant_id and o.review_id = r.id order by o.subject_id, o.id)))
+               <> r.expected_version))) x(rule, broken)
+   where r.tenant_id = p_tenant_id and x.broken
+  union all
+  select bpm_core.violation_of('I-25', t.tenant_id, 'result', t.task_instance_id::text, 'nobody was asked to review it', jsonb_build_object('attempt', t.attempt))
+    from bpm_core.result t
+   where t.tenant_id = p_tenant_id and t.verdict = 'NeedsReview'
+     and not exists (select from bpm_core.review r where r.tenant_id = t.tenant_id and r.task_instance_id = t.task_instance_id and r.attempt = t.attempt)
+  union all
+  select bpm_core.violation_of('I-25', r.tenant_id, 'review', r.id::text, 'in effect, but not approved', jsonb_build_object('state', r.state))
+    from bpm_core.review r
+    join bpm_core.history_event h on h.tenant_id = r.tenant_id and h.workflow_instance_id = r.workflow_instance_id and h.kind = 'TaskCompleted'
+     and h.detail ->> 'task' = r.task_instance_id::text and h.detail ->> 'attempt' = r.attempt::text
+   where r.tenant_id = p_tenant_id and r.state <> 'Superseded' and r.decision is distinct from 'Approve'
 $$;
 
 -- from 80_operation/invariant_i_27.sql
@@ -28174,6 +28676,9 @@ as $$
     when 'ApprovalClosed' then 'no decision is needed any more'
     when 'ApprovalReminded' then 'reminded, ' || (p_detail ->> 'reminder')
     when 'ApprovalEscalated' then 'may also be decided by ' || (p_detail ->> 'to')
+    when 'ReviewRequested' then 'a result is to be reviewed'
+    when 'ReviewDecided' then case p_to_state when 'Approve' then 'approved the result' when 'Reject' then 'rejected the result' else 'returned the result' end
+    when 'ReviewSuperseded' then 'what is reviewed has moved'
     when 'CommandWritten' then 'a command for ' || (p_detail ->> 'destination')
     when 'IncidentOpened' then 'stopped: ' || (p_detail ->> 'code')
     when 'IncidentResolved' then 'driven again'
@@ -28633,7 +29138,8 @@ select h.tenant_id,
          when h.kind in ('TimerStarted', 'TimerFired', 'TimerCancelled', 'TimerHeld', 'TimerReleased') then 'timer'
          when h.kind in ('MessageAwaited', 'MessageReceived', 'SignalAwaited', 'SignalReceived', 'SignalThrown', 'ConditionAwaited',
                          'ConditionMet', 'SubscriptionClosed') then 'message'
-         when h.kind in ('ApprovalRequested', 'ApprovalDecided', 'ApprovalApplied', 'ApprovalClosed', 'ApprovalVoted', 'ApprovalReminded', 'ApprovalEscalated') then 'decision'
+         when h.kind in ('ApprovalRequested', 'ApprovalDecided', 'ApprovalApplied', 'ApprovalClosed', 'ApprovalVoted', 'ApprovalReminded', 'ApprovalEscalated',
+                         'ReviewRequested', 'ReviewDecided', 'ReviewSuperseded', 'ReviewClosed') then 'decision'
          when h.kind in ('CommandWritten', 'CommandSent', 'CommandFailed', 'CommandUnknown', 'CommandRetried', 'CommandCancelled',
                          'CommandReconciled') then 'delivery'
          when h.kind in ('CompensationRecorded', 'CompensationStarted', 'CompensationCompleted', 'CompensationFailed',
@@ -29230,6 +29736,33 @@ select v.tenant_id,
  where v.tenant_id = any (array(select bpm_core.visible_tenants()));
 comment on view bpm.approval_vote is 'What each person said about a decision, and the evidence they said it on.';
 
+create or replace view bpm.review with (security_barrier) as
+select r.tenant_id,
+       r.id as review_id,
+       w.process_instance_id,
+       r.workflow_instance_id,
+       p.business_key,
+       t.node_id,
+       r.task_instance_id as task_id,
+       r.attempt,
+       r.state::text as state,
+       r.expected_version,
+       encode(r.content_hash, 'hex') as content_hash,
+       r.variables,
+       r.record,
+       r.decision,
+       r.actor as decided_by,
+       r.decided_at,
+       r.reason,
+       r.superseded_by,
+       r.created_at
+  from bpm_core.review r
+  left join bpm_core.workflow_instance w on w.tenant_id = r.tenant_id and w.id = r.workflow_instance_id
+  left join bpm_core.process_instance p on p.tenant_id = w.tenant_id and p.id = w.process_instance_id
+  left join bpm_core.token t on t.tenant_id = r.tenant_id and t.id = r.token_id
+ where r.tenant_id = any (array(select bpm_core.visible_tenants()));
+comment on view bpm.review is 'Results somebody has to look at: Open until bpm.decide_review; Superseded when what they speak of moved; Closed when their step was left.';
+
 -- from 70_delivery/views.sql
 -- What leaves, for looking at. Filtered by the caller's tenants once per query (an InitPlan).
 
@@ -29541,6 +30074,7 @@ values
   ('get_user_task', true, true, true),
   ('get_variables', true, true, true),
   ('list_approvals', true, true, true),
+  ('list_reviews', true, true, true),
   ('list_user_tasks', true, true, true),
   ('metrics', true, true, true),
   ('next_due', true, true, true),
@@ -29584,6 +30118,7 @@ values
   ('comment_user_task', false, false, true),
   ('complete_user_task', false, false, true),
   ('decide_approval', false, false, true),
+  ('decide_review', false, false, true),
   ('delegate_user_task', false, false, true),
   ('discard_dead_letter', false, false, true),
   ('migrate_process', false, false, true),

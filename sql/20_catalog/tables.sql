@@ -77,6 +77,7 @@ create table bpm_core.task_version (
   approval_required boolean not null default false,
   exclusion_rule    jsonb,
   approval_policy   jsonb,
+  review_required   boolean not null default false,
   created_by        text not null,
   published_at      timestamptz not null,
   primary key (tenant_id, id),
@@ -230,6 +231,7 @@ create table bpm_core.workflow_task_binding (
   input_schema        jsonb,
   checks_result       boolean check (checks_result),
   approval            jsonb,
+  needs_review        boolean check (needs_review),
   primary key (tenant_id, workflow_version_id, node_id),
   foreign key (tenant_id, workflow_version_id, node_id) references bpm_core.workflow_node,
   foreign key (tenant_id, task_version_id) references bpm_core.task_version
@@ -238,6 +240,7 @@ comment on table bpm_core.workflow_task_binding is 'Which task version a node is
 comment on column bpm_core.workflow_task_binding.input_schema is 'A copy of its task version''s; null: there is none, which costs nothing.';
 comment on column bpm_core.workflow_task_binding.checks_result is 'Its task version has a result schema; null: it has none.';
 comment on column bpm_core.workflow_task_binding.approval is 'Of a gated node: how it is decided, of setting, task version and node put together; null: one person, who may be anybody.';
+comment on column bpm_core.workflow_task_binding.needs_review is 'Results of its task version are reviewed; null: they are not.';
 comment on column bpm_core.workflow_task_binding.priority_level is '0 high, 1 normal, 2 low; handed out in that order.';
 comment on column bpm_core.workflow_task_binding.expressions is 'What depends on variables, compiled: inputs, outputs, assignee, groups, users, due, follow_up, priority; null: nothing does, which costs nothing.';
 comment on column bpm_core.workflow_task_binding.headers is 'What the drawing tells the worker besides the variables, an object of texts.';

@@ -62,6 +62,7 @@ create table bpm_core.task_instance (
   owner                text,
   delegation           text check (delegation in ('Pending', 'Resolved')),
   delegates            text[],
+  needs_review         boolean check (needs_review),
   checks_result        boolean check (checks_result),
   primary key (tenant_id, id),
   foreign key (tenant_id, token_id) references bpm_core.token,

@@ -69,3 +69,44 @@ create table bpm_core.approval_vote (
   foreign key (tenant_id, approval_id) references bpm_core.approval_record
 );
 comment on table bpm_core.approval_vote is 'What each person said, once. One decision takes required_approvals of them.';
+
+create type bpm_core.review_state as enum ('Open', 'Decided', 'Superseded', 'Closed');
+
+-- A result that waits for a review: the answer it came with, and the record.
+create type bpm_core.reviewed as (task_id uuid, attempt integer, token_id uuid, instance_id uuid, variables jsonb, record jsonb, content_hash bytea);
+
+create table bpm_core.review (
+  tenant_id            text collate "C" not null default '',
+  id                   uuid not null,
+  workflow_instance_id uuid not null,
+  token_id             uuid not null,
+  task_instance_id     uuid not null,
+  attempt              integer not null,
+  content_hash         bytea not null,
+  expected_version     integer not null,
+  variables            jsonb not null,
+  record               jsonb,
+  state                bpm_core.review_state not null default 'Open',
+  decision             text check (decision in ('Approve', 'Reject', 'Return')),
+  actor                text,
+  reason               text,
+  decided_at           timestamptz,
+  superseded_by        uuid,
+  created_at           timestamptz not null,
+  primary key (tenant_id, id),
+  foreign key (tenant_id, workflow_instance_id) references bpm_core.workflow_instance,
+  foreign key (tenant_id, task_instance_id, attempt) references bpm_core.result,
+  foreign key (tenant_id, superseded_by) references bpm_core.review,
+  check ((state = 'Decided') = (decision is not null and actor is not null and decided_at is not null)),
+  check ((state = 'Superseded') = (superseded_by is not null))
+) with (fillfactor = 85);
+create unique index review_standing on bpm_core.review (task_instance_id, attempt, tenant_id) where state in ('Open', 'Decided');
+create index review_of_instance on bpm_core.review (workflow_instance_id);
+create index review_of_successor on bpm_core.review (superseded_by) where superseded_by is not null;
+create index review_open on bpm_core.review (tenant_id, created_at, id) where state = 'Open';
+alter table bpm_core.fact add foreign key (tenant_id, review_id) references bpm_core.review;
+create index fact_of_review on bpm_core.fact (review_id) where review_id is not null;
+comment on table bpm_core.review is 'Somebody looks at a result before it counts. Until then the token rests, and none of its variables, facts and evidence is taken.';
+comment on column bpm_core.review.expected_version is 'The versions of the subjects its facts speak of, added up, when it was asked for: it grows when any of them moves. Then it is Superseded by another.';
+comment on column bpm_core.review.content_hash is 'Of the answer, as the result has it.';
+comment on column bpm_core.review.record is 'Evidence and facts the answer came with; written when it is approved.';

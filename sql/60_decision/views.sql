@@ -49,3 +49,30 @@ select v.tenant_id,
   from bpm_core.approval_vote v
  where v.tenant_id = any (array(select bpm_core.visible_tenants()));
 comment on view bpm.approval_vote is 'What each person said about a decision, and the evidence they said it on.';
+
+create or replace view bpm.review with (security_barrier) as
+select r.tenant_id,
+       r.id as review_id,
+       w.process_instance_id,
+       r.workflow_instance_id,
+       p.business_key,
+       t.node_id,
+       r.task_instance_id as task_id,
+       r.attempt,
+       r.state::text as state,
+       r.expected_version,
+       encode(r.content_hash, 'hex') as content_hash,
+       r.variables,
+       r.record,
+       r.decision,
+       r.actor as decided_by,
+       r.decided_at,
+       r.reason,
+       r.superseded_by,
+       r.created_at
+  from bpm_core.review r
+  left join bpm_core.workflow_instance w on w.tenant_id = r.tenant_id and w.id = r.workflow_instance_id
+  left join bpm_core.process_instance p on p.tenant_id = w.tenant_id and p.id = w.process_instance_id
+  left join bpm_core.token t on t.tenant_id = r.tenant_id and t.id = r.token_id
+ where r.tenant_id = any (array(select bpm_core.visible_tenants()));
+comment on view bpm.review is 'Results somebody has to look at: Open until bpm.decide_review; Superseded when what they speak of moved; Closed when their step was left.';

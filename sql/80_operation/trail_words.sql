@@ -22,6 +22,9 @@ as $$
     when 'ApprovalClosed' then 'no decision is needed any more'
     when 'ApprovalReminded' then 'reminded, ' || (p_detail ->> 'reminder')
     when 'ApprovalEscalated' then 'may also be decided by ' || (p_detail ->> 'to')
+    when 'ReviewRequested' then 'a result is to be reviewed'
+    when 'ReviewDecided' then case p_to_state when 'Approve' then 'approved the result' when 'Reject' then 'rejected the result' else 'returned the result' end
+    when 'ReviewSuperseded' then 'what is reviewed has moved'
     when 'CommandWritten' then 'a command for ' || (p_detail ->> 'destination')
     when 'IncidentOpened' then 'stopped: ' || (p_detail ->> 'code')
     when 'IncidentResolved' then 'driven again'

@@ -11,9 +11,11 @@ import click
 from pgbpm.cli.app import App, json_option, pass_app
 from pgbpm.cli.lookup import (
     ANY_APPROVAL,
+    ANY_REVIEW,
     APPROVAL,
     DEAD_LETTER,
     INCIDENT,
+    REVIEW,
     TASK,
     USER_TASK,
 )
@@ -356,6 +358,84 @@ def reject(app: App, approval: str, note: str | None, actor: str | None, as_json
     emit(_decide(app, approval, "Rejected", note, actor), as_json)
 
 
+# -- reviews -------------------------------------------------------------------------------------
+
+
+@click.command()
+@all_option
+@click.option("--for", "person", metavar="NAME", help="Only what this person may decide.")
+@limit_option
+@json_option
+@pass_app
+def reviews(app: App, everything: bool, person: str | None, limit: int, as_json: bool) -> None:
+    """List results that wait for somebody to look at them, the oldest first."""
+    if person is not None:
+        if everything:
+            raise click.UsageError("--for lists what is open; it goes without --all")
+        with app.connect() as conn:
+            rows = app.call(conn, "list_reviews", p_actor=person, p_limit=min(limit, 1000))
+        shown = ("review_id", "business_key", "node_id", "done_by", "expected_version", "output")
+        short = rows if as_json else [{name: row[name] for name in shown} for row in rows]
+        emit(short, as_json, empty=f"nothing for {person} to review")
+        return
+    listing(
+        app,
+        """
+        select r.review_id, r.process_instance_id, r.business_key, r.node_id, r.task_id, r.attempt,
+               r.state, r.expected_version, r.decision, r.decided_by, r.reason, r.created_at
+          from bpm.review r
+         where r.tenant_id = %(tenant)s and (%(everything)s or r.state = 'Open')
+         order by r.review_id limit %(limit)s
+        """,
+        {"everything": everything, "limit": limit},
+        {
+            "id": "review_id", "key": "business_key", "node": "node_id", "state": "state",
+            "version": "expected_version", "decision": "decision", "decided by": "decided_by",
+            "since": "created_at",
+        },
+        as_json,
+        "no result waits for a review",
+    )  # fmt: skip
+
+
+@click.command()
+@click.argument("review_key", metavar="ID|KEY")
+@click.argument("decision", type=click.Choice(["approve", "reject", "return"]))
+@click.option(
+    "--version", "expected", type=int, metavar="N",
+    help="The version that was looked at (default: the one it is of).",
+)  # fmt: skip
+@click.option("--reason", help="Why; needed to reject and return.")
+@actor_option
+@json_option
+@pass_app
+def review(
+    app: App,
+    review_key: str,
+    decision: str,
+    expected: int | None,
+    reason: str | None,
+    actor: str | None,
+    as_json: bool,
+) -> None:
+    """Decide about a result. KEY is the business key of an instance with one open review."""
+    with app.connect() as conn:
+        found = REVIEW.find(conn, app.tenant, review_key, closed=ANY_REVIEW)
+        if expected is None:
+            row = conn.execute(
+                "select r.expected_version from bpm.review r"
+                " where r.tenant_id = %s and r.review_id = %s",
+                [app.tenant, found],
+            ).fetchone()
+            expected = None if row is None else row["expected_version"]
+        rows = app.call(
+            conn, "decide_review", p_review_id=found, p_expected_version=expected,
+            p_decision=decision.capitalize(), p_reason=reason, p_actor=actor,
+        )  # fmt: skip
+        wake_runners(conn)
+    emit(rows[0], as_json)
+
+
 # -- dead letters --------------------------------------------------------------------------------
 
 
@@ -525,4 +605,15 @@ _STOPPED_AGAIN = """
      where r.tenant_id = %(tenant)s and r.incident_id = %(incident)s and r.state <> 'Open'
 """
 
-COMMANDS = [tasks, task, complete, approvals, approve, reject, dead_letters, incidents]
+COMMANDS = [
+    tasks,
+    task,
+    complete,
+    approvals,
+    approve,
+    reject,
+    reviews,
+    review,
+    dead_letters,
+    incidents,
+]

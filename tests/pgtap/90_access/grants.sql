@@ -159,7 +159,7 @@ select set_eq(
     ('history'), ('evidence'), ('subject'), ('fact'), ('session_link'),
     ('instance'), ('workflow'), ('timer'), ('start_event'), ('message'), ('signal'), ('incident'), ('compensation'),
     ('task'), ('execution'), ('result'), ('dead_letter'),
-    ('approval'), ('approval_vote'), ('task_comment'),
+    ('approval'), ('approval_vote'), ('task_comment'), ('review'),
     ('command'), ('unknown_command'), ('destination'),
     ('event'), ('event_link'), ('routing_rule'), ('routing_decision'), ('business_case')$$,
   'the public views are those promised');
