@@ -187,7 +187,7 @@ def people(b: Builder, m: str, started: list[Row]) -> None:
         b.start("checked", f"checked {n}")
         b.complete("checked")
     reviews = b.look("review", "state = 'Open'", "review_id")
-    b.call("decide_review", review_id=reviews[0]["review_id"], decision="Approve", reason=f"{m} fine",
+    b.call("decide_review", review_id=reviews[0]["review_id"], decision="Approve", reason=m,
            expected_version=reviews[0]["expected_version"], actor=f"{m} boss")  # fmt: skip
     b.call("comment_user_task", task_id=tasks[0]["task_id"], text=f"{m} comment")
     b.call("complete_user_task", task_id=tasks[1]["task_id"], variables={"seen": m},
