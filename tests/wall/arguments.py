@@ -23,7 +23,9 @@ PLAIN: dict[str, str | None] = {
     # parameter, or function.parameter -> what to pass; None: leave it to its default
     "p_actor": None,
     "p_after_seq": None,
+    "p_approval_policy": None,
     "p_approval_required": None,
+    "p_assignee": "x",
     "p_attempts": None,
     "p_binding_key": None,
     "p_backoff": None,
@@ -32,6 +34,7 @@ PLAIN: dict[str, str | None] = {
     "p_business_key": None,
     "p_business_key_path": None,
     "p_capability": "reader",
+    "p_changes": '{"priority": "low"}',
     "p_columns": "{tenant_id}",
     "p_condition": None,
     "p_config": '{"url": "http://x.example/"}',
@@ -46,6 +49,7 @@ PLAIN: dict[str, str | None] = {
     "p_expected_version": None,
     "p_form": None,
     "p_from_version": "1",
+    "p_groups": None,
     "p_history": None,
     "p_jitter": None,
     "p_key_header": None,
@@ -74,11 +78,14 @@ PLAIN: dict[str, str | None] = {
     "p_resend_allowed": None,
     "p_result": None,
     "p_retry_in": None,
+    "p_review_required": None,
     "p_retryable": None,
     "p_secret_ref": None,
     "p_server_error_safe": None,
     "p_strict": None,
     "p_table": "tenant",
+    "p_text": "x",
+    "p_to": "x",
     "p_to_version": "2",
     "p_ttl": None,
     "p_upto": None,
@@ -91,6 +98,7 @@ PLAIN: dict[str, str | None] = {
     "p_idle": None,
     "p_within": None,
     "create_tenant.p_name": "x",
+    "decide_review.p_decision": "Approve",
     "deploy_bpmn.p_name": None,
     "publish_process.p_name": None,
     "publish_task.p_code": None,
@@ -127,6 +135,9 @@ OWNED: dict[str, str] = {
     " where k.tenant_id = %(tenant)s and w.status = 'Running' order by k.state, k.id",
     "p_approval_id": "select distinct on (a.status) a.id as p_approval_id"
     " from bpm_core.approval_record a where a.tenant_id = %(tenant)s order by a.status, a.id",
+    "p_review_id": "select distinct on (r.state) r.id as p_review_id, r.expected_version::text"
+    " as p_expected_version from bpm_core.review r where r.tenant_id = %(tenant)s"
+    " order by r.state, r.id",
     "p_incident_id": "select distinct on (i.state) i.id as p_incident_id"
     " from bpm_core.incident i where i.tenant_id = %(tenant)s order by i.state, i.id",
     "p_dead_letter_id": "select distinct on (l.state) l.id as p_dead_letter_id"
