@@ -739,8 +739,11 @@ begin
   return query
   select f.name, f.value, f.superseded_by is null, f.subject_version, f.task_instance_id, f.attempt, f.review_id, f.evidence_ids, f.confirmed_by, f.at
     from (select s.id from bpm_core.subject s where s.subject_key = p_subject_key and s.subject_type = p_subject_type and s.tenant_id = p_tenant_id offset 0) s
-   cross join lateral (select f.* from bpm_core.fact f where f.subject_id = s.id and f.tenant_id = p_tenant_id offset 0) f
-   where f.superseded_by is null or p_history
+   cross join lateral (
+     -- Two ways, so that what is true now is found without all that ever was.
+     select f.* from (select f.* from bpm_core.fact f where f.subject_id = s.id and f.superseded_by is null offset 0) f where f.tenant_id = p_tenant_id and p_history is not true
+     union all
+     select f.* from (select f.* from bpm_core.fact f where f.subject_id = s.id offset 0) f where f.tenant_id = p_tenant_id and p_history) f
    order by f.subject_version, f.id;
 end
 $$;
@@ -871,11 +874,18 @@ begin
   elsif p_limit is null or p_limit not between 1 and 100000 then
     perform bpm_core.fail('BP422', format('The limit must be 1 to 100000, not %s.', coalesce(p_limit::text, 'null')), jsonb_build_object('limit', p_limit));
   end if;
+  with expired as materialized (
+    select k.tenant_id, k.operation, k.key
+      from bpm_core.idempotency_key k
+     where k.expires_at <= v_now
+     order by k.expires_at
+     limit p_limit
+       for no key update skip locked)
   delete from bpm_core.idempotency_key k
-   where k.ctid = any (array(
-     select e.ctid from bpm_core.idempotency_key e where e.expires_at <= v_now order by e.expires_at limit p_limit for no key update skip locked));
+   using expired e
+   where k.tenant_id = e.tenant_id and k.operation = e.operation and k.key = e.key;
   get diagnostics deleted = row_count;
-  select k.expires_at into oldest_expiry from bpm_core.idempotency_key k order by k.expires_at limit 1;
+  select k.expires_at into oldest_expiry from bpm_core.idempotency_key k where k.expires_at > '-infinity' order by k.expires_at limit 1;
   done := coalesce(oldest_expiry > v_now, true);
   return next;
 end
@@ -1120,11 +1130,17 @@ begin
        set lock_version = t.version, updated_at = p_now
       from (select t.tenant_id, t.subject_id, max(t.version)::integer as version from told t group by 1, 2) t
      where s.tenant_id = t.tenant_id and s.id = t.subject_id),
+  old as materialized (
+    select o.tenant_id, f.id, o.id as superseded_by
+      from ordered o
+     cross join lateral (select f.id from bpm_core.fact f
+                          where f.subject_id = o.subject_id and f.name = o.name and f.tenant_id = o.tenant_id and f.superseded_by is null offset 0) f
+     where o.nth = 1),
   superseded as (
     update bpm_core.fact f
-       set superseded_by = o.id
-      from ordered o
-     where o.nth = 1 and f.subject_id = o.subject_id and f.name = o.name and f.tenant_id = o.tenant_id and f.superseded_by is null
+       set superseded_by = o.superseded_by
+      from old o
+     where f.tenant_id = o.tenant_id and f.id = o.id
     returning f.id)
   insert into bpm_core.fact (
     tenant_id, id, subject_id, subject_version, name, value, task_instance_id, attempt, review_id, evidence_ids, confirmed_by, superseded_by, at)
@@ -1389,12 +1405,12 @@ as $$
   select 'ReservedKey', b.binding_key, 'Keys that start with call: are those of call activities.' from draft b where b.binding_key like 'call:%'
   union all
   select 'UnknownWorkflow', b.binding_key,
-         case when b.workflow_version_id is null then format('There is no workflow %L%s.', b.workflow, ' version ' || b.version) else format('The workflow %L is archived.', b.workflow) end
+         case when b.workflow_version_id is null then format('There is no workflow %L%s.', left(b.workflow, 200), ' version ' || b.version) else format('The workflow %L is archived.', left(b.workflow, 200)) end
     from draft b where b.workflow_version_id is null or b.archived
   union all
   select 'InvalidCondition', b.binding_key, format('Its start condition cannot be read: %s.', b.problem) from draft b where b.problem is not null
   union all
-  select 'UnknownKey', b.binding_key, format('It depends on %L, which is no binding of this process.', k.key)
+  select 'UnknownKey', b.binding_key, format('It depends on %L, which is no binding of this process.', left(k.key, 200))
     from draft b cross join lateral unnest(b.depends_on) k(key) where not exists (select from draft o where o.binding_key = k.key)
   union all
   select 'Cycle', b.binding_key, 'It would never start: it waits for bindings that wait for it, or for such that wait for each other.'
@@ -1727,14 +1743,14 @@ as $$
   process as (
     select e.pos, coalesce(e.id, 'process:' || e.pos) as process_id, coalesce(nullif(btrim(e.attributes ->> 'name'), ''), p.name) as name,
            case when lower(btrim(e.attributes ->> 'isExecutable')) in ('false', '0') then false when e.attributes ? 'isExecutable' then true end as executable,
-           f.pos is not null as filled
+           f.pos is not null as filled, nullif(btrim(e.attributes ->> 'bpm:owner'), '') as owner_role
       from unnest(p_elements) e
       left join pool p on p.process_id = e.id
       left join filled f on f.pos = e.pos
      where e.parent = 0 and e.space = 'bpmn' and e.tag = 'process'
   )
   select p.pos, p.process_id, p.name, p.executable,
-         p.filled and (coalesce(p.executable, true) or not bool_or(p.filled and coalesce(p.executable, true)) over ())
+         p.filled and (coalesce(p.executable, true) or not bool_or(p.filled and coalesce(p.executable, true)) over ()), p.owner_role
     from process p
    order by p.pos
 $$;
@@ -2227,6 +2243,7 @@ begin
   findings := array(
     select f
       from (select f from bpm_core.find_process_faults(processes, v_drawn) f
+            union all select f from bpm_core.find_owner_faults(processes, p_tenant_id) f
             union all select f from bpm_core.find_too_large(processes, nodes, flows) f
             union all select f from bpm_core.find_duplicate_ids(p_elements, nodes, flows) f
             union all select f from bpm_core.find_unsupported(p_elements, v_drawn) f
@@ -2236,7 +2253,7 @@ begin
             union all select f from bpm_core.find_link_faults(v_drawn, v_lines) f
             union all select f from bpm_core.find_scope_faults(v_drawn) f
             union all select f from bpm_core.find_loop_faults(p_elements, v_drawn) f
-            union all select f from bpm_core.find_call_faults(p_elements, v_drawn) f
+            union all select f from bpm_core.find_call_faults(p_elements, processes, v_drawn, p_tenant_id) f
             union all select f from bpm_core.find_compensation_faults(p_elements, v_drawn) f
             union all select f from bpm_core.find_transaction_faults(p_elements, v_drawn) f
             union all select f from bpm_core.find_unreachable(v_drawn, v_lines) f
@@ -2783,12 +2800,12 @@ begin
   v_codes := array(select p.process_id from unnest(v_processes) p where p.deployed);
   perform bpm_core.lock_processes(p_tenant_id, v_codes);
   perform bpm_core.lock_workflows(p_tenant_id, v_codes);
-  v_role := bpm_core.ensure_role(p_tenant_id, 'default', v_actor);
   perform bpm_core.ensure_tasks(p_tenant_id, array(select distinct n.task_type from unnest(v_nodes) n where n.task_type is not null), v_actor);
   foreach v_process in array v_processes loop
     continue when not v_process.deployed;
     v_process.name := coalesce(p_name, v_process.name);
     code := v_process.process_id;
+    v_role := bpm_core.ensure_role(p_tenant_id, coalesce(v_process.owner_role, 'default'), v_actor);
     select s.version, s.is_new, s.moved into version, is_new, v_moved
       from bpm_core.store_workflow_version(p_tenant_id, code, v_process, v_nodes, v_flows, p_xml, v_role, '{}', v_actor) w
      cross join lateral bpm_core.store_process_version(p_tenant_id, code, v_process.name, bpm_core.main_binding(w.version_id), v_actor) s;
@@ -3452,8 +3469,8 @@ begin
   if r_role.published_version_id is not null and r_role.archived_at is null then
     return r_role.published_version_id;
   elsif p_code is distinct from 'default' or r_role.archived_at is not null then
-    perform bpm_core.fail('BP422', format('There is no role %L that a workflow could be owned by%s.', p_code, case when r_role.archived_at is not null then ': it is archived' end),
-      jsonb_build_object('role', p_code), 'Publish it with bpm.publish_role.');
+    perform bpm_core.fail('BP422', format('There is no role %L that a workflow could be owned by%s.', left(p_code, 200), case when r_role.archived_at is not null then ': it is archived' end),
+      jsonb_build_object('role', left(p_code, 200)), 'Publish it with bpm.publish_role.');
   end if;
   select s.version_id into v_version from bpm_core.store_role_version(p_tenant_id, p_code, '{}', p_actor) s;
   return v_version;
@@ -3913,18 +3930,36 @@ language sql immutable parallel safe
 as $$ select row('fault', p_code, p_message, p_node_id, p_flow_id, null, p_hint)::bpm_core.finding $$;
 
 -- from 20_catalog/find_call_faults.sql
--- What is wrong about call activities: nothing to call, a binding or a mapping that cannot be read.
-create or replace function bpm_core.find_call_faults(p_elements bpm_core.bpmn_element[], p_nodes bpm_core.draft_node[])
+-- What is wrong about call activities: nothing to call, a binding or a mapping that cannot be read. And odd: a process that is named, and neither in the
+-- file nor deployed, so that the call would stop.
+create or replace function bpm_core.find_call_faults(
+  p_elements bpm_core.bpmn_element[], p_processes bpm_core.draft_process[], p_nodes bpm_core.draft_node[], p_tenant_id text)
 returns setof bpm_core.finding
 language sql stable
 set search_path = pg_catalog, pg_temp
 as $$
+  with call as materialized (
+    select n.node_id, bpm_core.element_label(n.tag, n.node_id, n.name) as label, c.problem, c.spec ->> 'binding' as binding,
+           (c.spec ->> 'version')::integer as version, case c.spec #>> '{code,op}' when 'value' then c.spec #>> '{code,value}' end as code
+      from unnest(p_nodes) n
+      join bpm_core.drawn_calls(p_elements) c on c.node_pos = n.pos
+     where n.tag = 'callActivity')
   select bpm_core.fault(case when c.problem = 'it names no process to call' then 'UnknownReference' when c.problem like '%binding%' then 'UnsupportedElement' else 'InvalidCondition' end,
-           format('%s: %s.', bpm_core.element_label(n.tag, n.node_id, n.name), c.problem), n.node_id, null,
+           format('%s: %s.', c.label, c.problem), c.node_id, null,
            'Name the id of a process: calledElement="order"; bindings are latest, deployment and version.')
-    from unnest(p_nodes) n
-    join bpm_core.drawn_calls(p_elements) c on c.node_pos = n.pos
-   where n.tag = 'callActivity' and c.problem is not null
+    from call c
+   where c.problem is not null
+  union all
+  select bpm_core.warning('CalledProcessMissing', format('%s calls the process %s%s, which is %s.', c.label, left(c.code, 100), ' version ' || c.version,
+                                                         case c.binding when 'deployment' then 'not in this file' else 'not deployed' end),
+           c.node_id, null, 'Deploy it before it is called.')
+    from call c
+   where c.problem is null and c.code is not null
+     and (c.binding = 'version' or not exists (select from unnest(p_processes) p where p.process_id = c.code and p.deployed))
+     and (c.binding = 'deployment'
+          or not exists (select from bpm_core.process_definition d
+                           join bpm_core.process_version v on v.tenant_id = d.tenant_id and v.definition_id = d.id
+                          where d.tenant_id = p_tenant_id and d.code = c.code and (c.binding <> 'version' or v.version = c.version)))
 $$;
 
 -- from 20_catalog/find_compensation_faults.sql
@@ -4283,6 +4318,21 @@ as $$
     join unnest(p_elements) h on h.pos = e.parent
     left join unnest(p_elements) o on o.pos = h.parent
    where e.space in ('bpm', 'bpm?')
+$$;
+
+-- from 20_catalog/find_owner_faults.sql
+-- Processes that name an owner role which is not there to own them.
+create or replace function bpm_core.find_owner_faults(p_processes bpm_core.draft_process[], p_tenant_id text)
+returns setof bpm_core.finding
+language sql stable
+set search_path = pg_catalog, pg_temp
+as $$
+  select bpm_core.fault('UnknownReference', format('Process "%s" is owned by the role %s, which is not published.', p.process_id, p.owner_role), p.process_id, null,
+           'Publish it with bpm.publish_role.')
+    from unnest(p_processes) p
+   where p.deployed and p.owner_role <> 'default'
+     and not exists (select from bpm_core.role_definition d
+                      where d.tenant_id = p_tenant_id and d.code = p.owner_role and d.published_version_id is not null and d.archived_at is null)
 $$;
 
 -- from 20_catalog/find_process_faults.sql
@@ -5892,7 +5942,7 @@ as $$
     when 'userTask' then array['bpm:type', 'bpm:priority', 'bpm:assignee', 'bpm:candidateGroups', 'bpm:candidateUsers', 'bpm:dueDate', 'bpm:followUpDate', 'bpm:formKey']
     when 'intermediateThrowEvent' then array['bpm:type', 'bpm:destination']
     when 'endEvent' then array['bpm:type', 'bpm:destination']
-    when 'process' then array['bpm:saga']
+    when 'process' then array['bpm:saga', 'bpm:owner']
     when 'subProcess' then array['bpm:saga']
     when 'transaction' then array['bpm:saga']
     when 'message' then array['bpm:correlationKey']
@@ -6948,7 +6998,7 @@ $$;
 -- from 20_catalog/publish_workflow.sql
 -- Publishes one process of a BPMN file as a version of a workflow, which publish_process binds. Nothing can be started by that alone.
 -- p_code: null: the id of the process. p_process_id: which one of the file; null when it holds one. p_owner_role: the code of a published role, whose
--- version now is pinned. p_tasks: nodes to pin to another task, or to another version of it, than the published one of their type:
+-- version now is pinned; null: the one the file names (bpm:owner of the process), else the role default. p_tasks: nodes to pin to another task, or to another version of it, than the published one of their type:
 -- {"node": "task code"} or {"node": {"task": "code", "version": 2}}; a user task only so to any but the default.
 -- Returns:  version; is_new is false when an older version is identical, which becomes the current one; warnings of the file as deploy_bpmn's.
 -- Raises:   BP422 the file has faults (detail {"faults", "warnings"}), it holds no such process or several, the role is unknown or archived, or a task does not fit;
@@ -6956,7 +7006,7 @@ $$;
 -- Writes:   workflow_definition, what store_workflow_version writes, task and role versions that are missing, audit_event.
 -- Locks:    the workflow_definition row, then task_definition rows that are new.
 create or replace function bpm.publish_workflow(
-  p_code text default null, p_xml text default null, p_process_id text default null, p_owner_role text default 'default', p_tasks jsonb default '{}', p_name text default null,
+  p_code text default null, p_xml text default null, p_process_id text default null, p_owner_role text default null, p_tasks jsonb default '{}', p_name text default null,
   p_strict boolean default false, p_actor text default null, p_tenant_id text default '')
 returns table (code text, version integer, is_new boolean, warnings jsonb)
 language plpgsql volatile security definer
@@ -6983,6 +7033,7 @@ begin
   warnings := r_file.warnings;
   code := coalesce(btrim(p_code), v_process.process_id);
   perform bpm_core.lock_workflows(p_tenant_id, array[code]);
+  p_owner_role := coalesce(p_owner_role, v_process.owner_role, 'default');
   v_role := bpm_core.ensure_role(p_tenant_id, p_owner_role, v_actor);
   v_pins := bpm_core.task_pins(p_tenant_id, p_tasks, v_process.pos, v_nodes);
   perform bpm_core.ensure_tasks(p_tenant_id, array(
@@ -8352,7 +8403,7 @@ begin
              when p.approval_required and p.kind <> 'ApprovalTask' then format('the task %L needs approval, the node does not say so', p.code) end as fault
       from pin p)
   select array_agg(row(j.node_id, j.id, j.max_attempts, j.lease, j.input_schema, j.checks_result)::bpm_core.task_pin),
-         jsonb_agg(jsonb_build_object('node_id', j.node_id, 'message', j.fault) order by j.node_id) filter (where j.fault is not null)
+         jsonb_agg(jsonb_build_object('node_id', left(j.node_id, 200), 'message', j.fault) order by j.node_id) filter (where j.fault is not null)
     into v_pins, v_faults
     from judged j;
   if v_faults is not null then
@@ -14470,7 +14521,7 @@ $$;
 
 -- from 40_flow/migrate_tokens.sql
 -- Under the lock: puts live tokens on the nodes of the new version, with the open scopes, what may still be undone, approvals and open incidents.
--- Writes:   token, scope, compensation_record, approval_record, incident, history_event.
+-- Writes:   token, scope, multi_instance, compensation_record, approval_record, incident, history_event.
 create or replace function bpm_core.migrate_tokens(p_tenant_id text, p_instance_id uuid, p_to uuid, p_mapping jsonb, p_items bpm_core.migration_item[], p_actor text)
 returns void
 language plpgsql volatile
@@ -14497,6 +14548,9 @@ begin
   update bpm_core.scope s
      set node_id = bpm_core.image_of(p_mapping, s.node_id)
    where s.workflow_instance_id = p_instance_id and s.tenant_id = p_tenant_id and s.state = 'Open' and bpm_core.image_of(p_mapping, s.node_id) <> s.node_id;
+  update bpm_core.multi_instance m
+     set node_id = bpm_core.image_of(p_mapping, m.node_id)
+   where m.workflow_instance_id = p_instance_id and m.tenant_id = p_tenant_id and bpm_core.image_of(p_mapping, m.node_id) <> m.node_id;
   update bpm_core.compensation_record r
      set node_id = bpm_core.image_of(p_mapping, r.node_id), event_id = bpm_core.image_of(p_mapping, r.event_id),
          handler_ref = bpm_core.image_of(p_mapping, r.handler_ref)
@@ -18626,7 +18680,7 @@ $$;
 
 -- from 50_work/admit_records.sql
 -- Under the locks of instances and tasks: may the facts and evidence of these answers be taken with them? Only those of answers that will be accepted are
--- looked at; the others keep no record. Nothing is written but subjects that were not there.
+-- looked at; the others keep no record, but for those refused already. Nothing is written but subjects that were not there.
 -- Returns:  answer[]: refusal Conflict where a subject is not at the version expected or evidence was purged.
 -- Writes:   subject. Locks: subject, then evidence for share.
 create or replace function bpm_core.admit_records(p_tenant_id text, p_answers bpm_core.answer[], p_now timestamptz)
@@ -18641,20 +18695,23 @@ declare
   v_standing bpm_core.answer[];
   v_refused  integer[];
 begin
-  -- Those accept_answers will take: the first per token shown, under a lease.
+  -- Those accept_answers will take: the first per token shown, under a lease, with a result that meets its schema.
   v_standing := array(
     select a.answer
       from (select distinct on (a.task_id, a.fencing_token) p_tenant_id as tenant_id, a.task_id, a.fencing_token, a as answer
               from unnest(p_answers) a
              where a.variables is not null and a.refusal is null
              order by a.task_id, a.fencing_token, a.item) a
-     cross join lateral (select t.state, t.fencing_token, t.lease_until from bpm_core.task_instance t
+     cross join lateral (select t.state, t.fencing_token, t.lease_until, t.task_version_id, t.checks_result from bpm_core.task_instance t
                           where t.tenant_id = a.tenant_id and t.id = a.task_id offset 0) t
-     where (a.answer).record is not null and t.state = 'Executing' and t.fencing_token = a.fencing_token and t.lease_until > p_now
+      left join lateral (select bpm_core.schema_fault(v.result_schema, (a.answer).output) as fault from bpm_core.task_version v
+                          where t.checks_result and v.tenant_id = a.tenant_id and v.id = t.task_version_id offset 0) c on true
+     where (a.answer).record is not null and t.state = 'Executing' and t.fencing_token = a.fencing_token and t.lease_until > p_now and c.fault is null
      order by (a.answer).item);
   v_refused := bpm_core.refused_records(p_tenant_id, v_standing, p_now);
   return array(
-    select row(a.item, a.task_id, a.fencing_token, a.variables, a.output, a.content_hash, s.record,
+    select row(a.item, a.task_id, a.fencing_token, a.variables, a.output, a.content_hash,
+               case when a.variables is null then a.record else s.record end,  -- refused before: whoever says why looks at it
                case when s.item = any (v_refused) then 'Conflict' else a.refusal end)::bpm_core.answer
       from unnest(p_answers) a
       left join lateral (select s.item, case when s.item = a.item then s.record end as record
@@ -20258,7 +20315,7 @@ begin
   v_kept := array(
     select row(a.item, a.task_id, r.attempt, r.created_by, a.record,
                sum(jsonb_array_length(a.record -> 'evidence')) over (order by a.item) - jsonb_array_length(a.record -> 'evidence'))::bpm_core.kept_record
-      from (select p_tenant_id as tenant_id, a.* from unnest(p_answers) a where a.record is not null and a.refusal is null offset 0) a
+      from (select p_tenant_id as tenant_id, a.* from unnest(p_answers) a where a.record is not null and a.refusal is null and a.variables is not null offset 0) a
      cross join lateral (select t.tenant_id, t.id, t.attempt, t.state, t.fencing_token from bpm_core.task_instance t
                           where t.tenant_id = a.tenant_id and t.id = a.task_id offset 0) t
      cross join lateral (select r.attempt, r.content_hash, r.verdict, r.created_by from bpm_core.result r
@@ -22963,7 +23020,7 @@ begin
     update bpm_core.outbox o
        set state = 'Cancelled', ended_at = v_now
       from unsent u
-     where o.tenant_id = u.tenant_id and o.id = u.id
+     where o.tenant_id = u.tenant_id and o.id = u.id and o.state = 'Pending' and o.first_sent_at is null  -- looked at again: a claim may have been waited for
     returning o.tenant_id, o.id, o.workflow_instance_id, o.token_id, o.node_id, o.command_id),
   noted as (
     insert into bpm_core.history_event (tenant_id, workflow_instance_id, at, kind, token_id, node_id, from_state, to_state, detail)
@@ -27455,6 +27512,22 @@ as $$
         array(select b from bpm_core.workflow_task_binding b where b.tenant_id = v.tenant_id and b.workflow_version_id = v.id))),
      ('its file is not the one that was published', v.checksum <> sha256(convert_to(v.bpmn_xml, 'UTF8')))) x(rule, broken)
    where v.tenant_id = p_tenant_id and x.broken
+  union all
+  select bpm_core.violation_of('I-21', v.tenant_id, 'process_version', v.id::text, 'its bindings are not those that were published', jsonb_build_object('version', v.version, 'status', v.status))
+    from bpm_core.process_version v
+   where v.tenant_id = p_tenant_id
+     and v.content_hash <> bpm_core.process_content_hash(v.name, array(
+           select b from bpm_core.process_workflow_binding b where b.tenant_id = v.tenant_id and b.process_version_id = v.id))
+  union all
+  select bpm_core.violation_of('I-21', v.tenant_id, 'task_version', v.id::text, 'it is not what was published', jsonb_build_object('task_type', v.task_type, 'version', v.version))
+    from bpm_core.task_version v
+   where v.tenant_id = p_tenant_id and v.content_hash <> bpm_core.task_content_hash(v)
+  union all
+  select bpm_core.violation_of('I-21', v.tenant_id, 'role_version', v.id::text, 'it is not what was published', jsonb_build_object('version', v.version))
+    from bpm_core.role_version v
+   where v.tenant_id = p_tenant_id
+     and v.content_hash <> sha256(convert_to(jsonb_build_object('responsibilities', v.responsibilities, 'policy', v.policy, 'capabilities', v.capabilities,
+                                                                'context_profile', v.context_profile)::text, 'UTF8'))
 $$;
 
 -- from 80_operation/invariant_i_22.sql

@@ -1,5 +1,5 @@
 -- Under the lock: puts live tokens on the nodes of the new version, with the open scopes, what may still be undone, approvals and open incidents.
--- Writes:   token, scope, compensation_record, approval_record, incident, history_event.
+-- Writes:   token, scope, multi_instance, compensation_record, approval_record, incident, history_event.
 create or replace function bpm_core.migrate_tokens(p_tenant_id text, p_instance_id uuid, p_to uuid, p_mapping jsonb, p_items bpm_core.migration_item[], p_actor text)
 returns void
 language plpgsql volatile
@@ -26,6 +26,9 @@ begin
   update bpm_core.scope s
      set node_id = bpm_core.image_of(p_mapping, s.node_id)
    where s.workflow_instance_id = p_instance_id and s.tenant_id = p_tenant_id and s.state = 'Open' and bpm_core.image_of(p_mapping, s.node_id) <> s.node_id;
+  update bpm_core.multi_instance m
+     set node_id = bpm_core.image_of(p_mapping, m.node_id)
+   where m.workflow_instance_id = p_instance_id and m.tenant_id = p_tenant_id and bpm_core.image_of(p_mapping, m.node_id) <> m.node_id;
   update bpm_core.compensation_record r
      set node_id = bpm_core.image_of(p_mapping, r.node_id), event_id = bpm_core.image_of(p_mapping, r.event_id),
          handler_ref = bpm_core.image_of(p_mapping, r.handler_ref)

@@ -1,6 +1,6 @@
 -- Every fault code by an input that causes it, all at once in one answer, and every warning.
 begin;
-select plan(82);
+select plan(88);
 
 create function pg_temp.faults(p_xml text, p_strict boolean default false) returns text[] language sql as $$
   select array(select c.code || ' ' || coalesce(c.flow_id, c.node_id, '-') from bpm.check_bpmn(p_xml, p_strict) c where c.severity = 'fault' order by 1)
@@ -125,6 +125,13 @@ select results_eq(
 select is(pg_temp.warnings(replace(pg_temp.line('<manualTask id="a"/>', 'a'), 'isExecutable="true"', '')), '{"ExecutableNotStated p"}', 'ExecutableNotStated');
 select is(pg_temp.warnings(replace(pg_temp.line('<manualTask id="a"/>', 'a'), 'isExecutable="true"', 'isExecutable="false"')), '{"NotExecutable p"}', 'NotExecutable');
 select is(pg_temp.warnings(pg_temp.line('<sendTask id="a"/>', 'a')), '{"UnknownDestination a"}', 'UnknownDestination');
+select is(pg_temp.warnings(pg_temp.line('<callActivity id="a" calledElement="other"/>', 'a')), '{"CalledProcessMissing a"}', 'CalledProcessMissing');
+select is(pg_temp.warnings(pg_temp.line('<callActivity id="a" calledElement="${other}"/>', 'a')), '{}', 'not of one that is decided when it is called');
+select bpm.deploy_bpmn(test.linear('other', 'x')) is not null as deployed \gset
+select is(pg_temp.warnings(pg_temp.line('<callActivity id="a" calledElement="other"/>', 'a')), '{}', 'nor of one that is deployed');
+select is(pg_temp.warnings(pg_temp.line('<callActivity id="a" calledElement="other" xmlns:camunda="http://camunda.org/schema/1.0/bpmn" camunda:calledElementBinding="version" camunda:calledElementVersion="2"/>', 'a')), '{"CalledProcessMissing a"}', 'but of a version that is not');
+select is(pg_temp.warnings(pg_temp.line('<callActivity id="a" calledElement="other" xmlns:camunda="http://camunda.org/schema/1.0/bpmn" camunda:calledElementBinding="deployment"/>', 'a')), '{"CalledProcessMissing a"}', 'and of one that should come along');
+select is(pg_temp.warnings(replace(pg_temp.line('<callActivity id="a" calledElement="third"/>', 'a'), '</definitions>', substring(test.linear('third', 'x') from '<process.*</process>') || '</definitions>')), '{}', 'as this one does');
 select is(pg_temp.warnings(pg_temp.choice('default="f2"', '<conditionExpression>x &gt; 5</conditionExpression>', '<conditionExpression>${x}</conditionExpression>')),
   '{"ConditionWithoutMarks f1","DefaultConditionIgnored f2"}', 'ConditionWithoutMarks, DefaultConditionIgnored');
 select is(pg_temp.warnings(pg_temp.timer('<timeCycle>R3/PT10M</timeCycle>')), '{"CycleFiresOnce t"}', 'CycleFiresOnce');

@@ -1,6 +1,6 @@
 -- bpm.plan_migration, bpm.migrate_process, bpm.migrate_processes: an instance goes on in another version of its process, or is refused.
 begin;
-select plan(85);
+select plan(88);
 create function pg_temp.plan(p_process_instance_id uuid, p_to integer default 2, p_mapping jsonb default '{}') returns text[] language sql as $$
   select coalesce(array_agg(concat_ws(' ', m.item, m.node_id, '>', m.to_node_id, m.action, m.refusal) order by m.item, m.node_id, m.to_node_id), '{}')
     from bpm.plan_migration(p_process_instance_id, p_to, p_mapping) m $$;
@@ -152,6 +152,19 @@ select is(test.standing(:'n')::text || test.broken()::text, '{"after Waiting"}{}
 select s.process_instance_id as n from bpm.start_process('crowd', '{}', 'N-3', p_version => 1) s \gset
 select pg_temp.migrate(:'n', 2) as moved \gset
 select is((select m.state from bpm.correlate_message('a', 'N-3') m) || test.broken()::text, 'Correlated{}', 'its boundary event still ends all of it');
+
+-- A multi-instance whose node has another id there
+create function pg_temp.choir(p_id text) returns text language sql as $$
+  select format('<serviceTask id="%1$s" bpm:type="sing"><multiInstanceLoopCharacteristics isSequential="true"><loopCardinality>3</loopCardinality></multiInstanceLoopCharacteristics></serviceTask><endEvent id="end"/>', p_id)
+         || test.flows('start>' || p_id, p_id || '>end') $$;
+select pg_temp.deploy('choir', pg_temp.choir('sing')) \gset
+select test.start('choir', '{}', 'S-1') as s \gset
+select test.complete_next('sing') as done \gset
+select pg_temp.deploy('choir', pg_temp.choir('chant')) \gset
+select is(pg_temp.migrate(:'s', 2, '{"sing": "chant"}') || test.broken()::text, '1 2 ["rename", "rename"]{}', 'renamed, with the items that go on');
+select is((select array_agg(m.node_id) from bpm_core.multi_instance m where m.workflow_instance_id = test.workflow(:'s')), '{chant:multi}', 'and those still to come');
+select count(test.complete_next('sing')) as done from generate_series(1, 2) \gset
+select is(test.status(:'s') || test.broken()::text, 'Completed{}', 'it ends as it began');
 
 -- What may still be undone
 create function pg_temp.trip(p_handler text, p_more text default '') returns text language sql as $$
