@@ -22770,7 +22770,7 @@ as $$
 declare
   v_now    timestamptz := bpm_core.now();
   v_node   text := (select t.node_id from bpm_core.token t where t.tenant_id = p_review.tenant_id and t.id = p_review.token_id);
-  v_answer bpm_core.answer := row(1, p_review.task_instance_id, null, p_review.variables, null, p_review.content_hash, p_review.record, null);
+  v_answer bpm_core.answer := row(1, p_review.task_instance_id, null::bigint, p_review.variables, null::jsonb, p_review.content_hash, p_review.record, null::bpm.outcome);
 begin
   if p_review.record is not null then
     perform bpm_core.lock_subjects(p_review.tenant_id, bpm_core.told_facts(array[v_answer]), v_now);
