@@ -570,7 +570,8 @@ create type bpm_core.draft_process as (
   process_id text,
   name       text,
   executable boolean,
-  deployed   boolean
+  deployed   boolean,
+  owner_role text
 );
 
 create type bpm_core.draft_node as (

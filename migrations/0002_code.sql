@@ -1725,14 +1725,14 @@ as $$
   process as (
     select e.pos, coalesce(e.id, 'process:' || e.pos) as process_id, coalesce(nullif(btrim(e.attributes ->> 'name'), ''), p.name) as name,
            case when lower(btrim(e.attributes ->> 'isExecutable')) in ('false', '0') then false when e.attributes ? 'isExecutable' then true end as executable,
-           f.pos is not null as filled
+           f.pos is not null as filled, nullif(btrim(e.attributes ->> 'bpm:owner'), '') as owner_role
       from unnest(p_elements) e
       left join pool p on p.process_id = e.id
       left join filled f on f.pos = e.pos
      where e.parent = 0 and e.space = 'bpmn' and e.tag = 'process'
   )
   select p.pos, p.process_id, p.name, p.executable,
-         p.filled and (coalesce(p.executable, true) or not bool_or(p.filled and coalesce(p.executable, true)) over ())
+         p.filled and (coalesce(p.executable, true) or not bool_or(p.filled and coalesce(p.executable, true)) over ()), p.owner_role
     from process p
    order by p.pos
 $$;
@@ -2225,6 +2225,7 @@ begin
   findings := array(
     select f
       from (select f from bpm_core.find_process_faults(processes, v_drawn) f
+            union all select f from bpm_core.find_owner_faults(processes, p_tenant_id) f
             union all select f from bpm_core.find_too_large(processes, nodes, flows) f
             union all select f from bpm_core.find_duplicate_ids(p_elements, nodes, flows) f
             union all select f from bpm_core.find_unsupported(p_elements, v_drawn) f
@@ -2780,12 +2781,12 @@ begin
   v_codes := array(select p.process_id from unnest(v_processes) p where p.deployed);
   perform bpm_core.lock_processes(p_tenant_id, v_codes);
   perform bpm_core.lock_workflows(p_tenant_id, v_codes);
-  v_role := bpm_core.ensure_role(p_tenant_id, 'default', v_actor);
   perform bpm_core.ensure_tasks(p_tenant_id, array(select distinct n.task_type from unnest(v_nodes) n where n.task_type is not null), v_actor);
   foreach v_process in array v_processes loop
     continue when not v_process.deployed;
     v_process.name := coalesce(p_name, v_process.name);
     code := v_process.process_id;
+    v_role := bpm_core.ensure_role(p_tenant_id, coalesce(v_process.owner_role, 'default'), v_actor);
     select s.version, s.is_new, s.moved into version, is_new, v_moved
       from bpm_core.store_workflow_version(p_tenant_id, code, v_process, v_nodes, v_flows, p_xml, v_role, '{}', v_actor) w
      cross join lateral bpm_core.store_process_version(p_tenant_id, code, v_process.name, bpm_core.main_binding(w.version_id), v_actor) s;
@@ -4280,6 +4281,21 @@ as $$
     join unnest(p_elements) h on h.pos = e.parent
     left join unnest(p_elements) o on o.pos = h.parent
    where e.space in ('bpm', 'bpm?')
+$$;
+
+-- from 20_catalog/find_owner_faults.sql
+-- Processes that name an owner role which is not there to own them.
+create or replace function bpm_core.find_owner_faults(p_processes bpm_core.draft_process[], p_tenant_id text)
+returns setof bpm_core.finding
+language sql stable
+set search_path = pg_catalog, pg_temp
+as $$
+  select bpm_core.fault('UnknownReference', format('Process "%s" is owned by the role %s, which is not published.', p.process_id, p.owner_role), p.process_id, null,
+           'Publish it with bpm.publish_role.')
+    from unnest(p_processes) p
+   where p.deployed and p.owner_role <> 'default'
+     and not exists (select from bpm_core.role_definition d
+                      where d.tenant_id = p_tenant_id and d.code = p.owner_role and d.published_version_id is not null and d.archived_at is null)
 $$;
 
 -- from 20_catalog/find_process_faults.sql
@@ -5886,7 +5902,7 @@ as $$
     when 'userTask' then array['bpm:type', 'bpm:priority', 'bpm:assignee', 'bpm:candidateGroups', 'bpm:candidateUsers', 'bpm:dueDate', 'bpm:followUpDate', 'bpm:formKey']
     when 'intermediateThrowEvent' then array['bpm:type', 'bpm:destination']
     when 'endEvent' then array['bpm:type', 'bpm:destination']
-    when 'process' then array['bpm:saga']
+    when 'process' then array['bpm:saga', 'bpm:owner']
     when 'subProcess' then array['bpm:saga']
     when 'transaction' then array['bpm:saga']
     when 'message' then array['bpm:correlationKey']
@@ -6938,7 +6954,7 @@ $$;
 -- from 20_catalog/publish_workflow.sql
 -- Publishes one process of a BPMN file as a version of a workflow, which publish_process binds. Nothing can be started by that alone.
 -- p_code: null: the id of the process. p_process_id: which one of the file; null when it holds one. p_owner_role: the code of a published role, whose
--- version now is pinned. p_tasks: nodes to pin to another task, or to another version of it, than the published one of their type:
+-- version now is pinned; null: the one the file names (bpm:owner of the process), else the role default. p_tasks: nodes to pin to another task, or to another version of it, than the published one of their type:
 -- {"node": "task code"} or {"node": {"task": "code", "version": 2}}; a user task only so to any but the default.
 -- Returns:  version; is_new is false when an older version is identical, which becomes the current one; warnings of the file as deploy_bpmn's.
 -- Raises:   BP422 the file has faults (detail {"faults", "warnings"}), it holds no such process or several, the role is unknown or archived, or a task does not fit;
@@ -6946,7 +6962,7 @@ $$;
 -- Writes:   workflow_definition, what store_workflow_version writes, task and role versions that are missing, audit_event.
 -- Locks:    the workflow_definition row, then task_definition rows that are new.
 create or replace function bpm.publish_workflow(
-  p_code text default null, p_xml text default null, p_process_id text default null, p_owner_role text default 'default', p_tasks jsonb default '{}', p_name text default null,
+  p_code text default null, p_xml text default null, p_process_id text default null, p_owner_role text default null, p_tasks jsonb default '{}', p_name text default null,
   p_strict boolean default false, p_actor text default null, p_tenant_id text default '')
 returns table (code text, version integer, is_new boolean, warnings jsonb)
 language plpgsql volatile security definer
@@ -6973,6 +6989,7 @@ begin
   warnings := r_file.warnings;
   code := coalesce(btrim(p_code), v_process.process_id);
   perform bpm_core.lock_workflows(p_tenant_id, array[code]);
+  p_owner_role := coalesce(p_owner_role, v_process.owner_role, 'default');
   v_role := bpm_core.ensure_role(p_tenant_id, p_owner_role, v_actor);
   v_pins := bpm_core.task_pins(p_tenant_id, p_tasks, v_process.pos, v_nodes);
   perform bpm_core.ensure_tasks(p_tenant_id, array(
@@ -26825,6 +26842,22 @@ as $$
         array(select b from bpm_core.workflow_task_binding b where b.tenant_id = v.tenant_id and b.workflow_version_id = v.id))),
      ('its file is not the one that was published', v.checksum <> sha256(convert_to(v.bpmn_xml, 'UTF8')))) x(rule, broken)
    where v.tenant_id = p_tenant_id and x.broken
+  union all
+  select bpm_core.violation_of('I-21', v.tenant_id, 'process_version', v.id::text, 'its bindings are not those that were published', jsonb_build_object('version', v.version, 'status', v.status))
+    from bpm_core.process_version v
+   where v.tenant_id = p_tenant_id
+     and v.content_hash <> bpm_core.process_content_hash(v.name, array(
+           select b from bpm_core.process_workflow_binding b where b.tenant_id = v.tenant_id and b.process_version_id = v.id))
+  union all
+  select bpm_core.violation_of('I-21', v.tenant_id, 'task_version', v.id::text, 'it is not what was published', jsonb_build_object('task_type', v.task_type, 'version', v.version))
+    from bpm_core.task_version v
+   where v.tenant_id = p_tenant_id and v.content_hash <> bpm_core.task_content_hash(v)
+  union all
+  select bpm_core.violation_of('I-21', v.tenant_id, 'role_version', v.id::text, 'it is not what was published', jsonb_build_object('version', v.version))
+    from bpm_core.role_version v
+   where v.tenant_id = p_tenant_id
+     and v.content_hash <> sha256(convert_to(jsonb_build_object('responsibilities', v.responsibilities, 'policy', v.policy, 'capabilities', v.capabilities,
+                                                                'context_profile', v.context_profile)::text, 'UTF8'))
 $$;
 
 -- from 80_operation/invariant_i_22.sql

@@ -16,14 +16,14 @@ as $$
   process as (
     select e.pos, coalesce(e.id, 'process:' || e.pos) as process_id, coalesce(nullif(btrim(e.attributes ->> 'name'), ''), p.name) as name,
            case when lower(btrim(e.attributes ->> 'isExecutable')) in ('false', '0') then false when e.attributes ? 'isExecutable' then true end as executable,
-           f.pos is not null as filled
+           f.pos is not null as filled, nullif(btrim(e.attributes ->> 'bpm:owner'), '') as owner_role
       from unnest(p_elements) e
       left join pool p on p.process_id = e.id
       left join filled f on f.pos = e.pos
      where e.parent = 0 and e.space = 'bpmn' and e.tag = 'process'
   )
   select p.pos, p.process_id, p.name, p.executable,
-         p.filled and (coalesce(p.executable, true) or not bool_or(p.filled and coalesce(p.executable, true)) over ())
+         p.filled and (coalesce(p.executable, true) or not bool_or(p.filled and coalesce(p.executable, true)) over ()), p.owner_role
     from process p
    order by p.pos
 $$;

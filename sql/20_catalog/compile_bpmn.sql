@@ -27,6 +27,7 @@ begin
   findings := array(
     select f
       from (select f from bpm_core.find_process_faults(processes, v_drawn) f
+            union all select f from bpm_core.find_owner_faults(processes, p_tenant_id) f
             union all select f from bpm_core.find_too_large(processes, nodes, flows) f
             union all select f from bpm_core.find_duplicate_ids(p_elements, nodes, flows) f
             union all select f from bpm_core.find_unsupported(p_elements, v_drawn) f

@@ -36,12 +36,12 @@ begin
   v_codes := array(select p.process_id from unnest(v_processes) p where p.deployed);
   perform bpm_core.lock_processes(p_tenant_id, v_codes);
   perform bpm_core.lock_workflows(p_tenant_id, v_codes);
-  v_role := bpm_core.ensure_role(p_tenant_id, 'default', v_actor);
   perform bpm_core.ensure_tasks(p_tenant_id, array(select distinct n.task_type from unnest(v_nodes) n where n.task_type is not null), v_actor);
   foreach v_process in array v_processes loop
     continue when not v_process.deployed;
     v_process.name := coalesce(p_name, v_process.name);
     code := v_process.process_id;
+    v_role := bpm_core.ensure_role(p_tenant_id, coalesce(v_process.owner_role, 'default'), v_actor);
     select s.version, s.is_new, s.moved into version, is_new, v_moved
       from bpm_core.store_workflow_version(p_tenant_id, code, v_process, v_nodes, v_flows, p_xml, v_role, '{}', v_actor) w
      cross join lateral bpm_core.store_process_version(p_tenant_id, code, v_process.name, bpm_core.main_binding(w.version_id), v_actor) s;

@@ -11,7 +11,7 @@ as $$
     when 'userTask' then array['bpm:type', 'bpm:priority', 'bpm:assignee', 'bpm:candidateGroups', 'bpm:candidateUsers', 'bpm:dueDate', 'bpm:followUpDate', 'bpm:formKey']
     when 'intermediateThrowEvent' then array['bpm:type', 'bpm:destination']
     when 'endEvent' then array['bpm:type', 'bpm:destination']
-    when 'process' then array['bpm:saga']
+    when 'process' then array['bpm:saga', 'bpm:owner']
     when 'subProcess' then array['bpm:saga']
     when 'transaction' then array['bpm:saga']
     when 'message' then array['bpm:correlationKey']

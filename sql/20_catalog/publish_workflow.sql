@@ -1,6 +1,6 @@
 -- Publishes one process of a BPMN file as a version of a workflow, which publish_process binds. Nothing can be started by that alone.
 -- p_code: null: the id of the process. p_process_id: which one of the file; null when it holds one. p_owner_role: the code of a published role, whose
--- version now is pinned. p_tasks: nodes to pin to another task, or to another version of it, than the published one of their type:
+-- version now is pinned; null: the one the file names (bpm:owner of the process), else the role default. p_tasks: nodes to pin to another task, or to another version of it, than the published one of their type:
 -- {"node": "task code"} or {"node": {"task": "code", "version": 2}}; a user task only so to any but the default.
 -- Returns:  version; is_new is false when an older version is identical, which becomes the current one; warnings of the file as deploy_bpmn's.
 -- Raises:   BP422 the file has faults (detail {"faults", "warnings"}), it holds no such process or several, the role is unknown or archived, or a task does not fit;
@@ -8,7 +8,7 @@
 -- Writes:   workflow_definition, what store_workflow_version writes, task and role versions that are missing, audit_event.
 -- Locks:    the workflow_definition row, then task_definition rows that are new.
 create or replace function bpm.publish_workflow(
-  p_code text default null, p_xml text default null, p_process_id text default null, p_owner_role text default 'default', p_tasks jsonb default '{}', p_name text default null,
+  p_code text default null, p_xml text default null, p_process_id text default null, p_owner_role text default null, p_tasks jsonb default '{}', p_name text default null,
   p_strict boolean default false, p_actor text default null, p_tenant_id text default '')
 returns table (code text, version integer, is_new boolean, warnings jsonb)
 language plpgsql volatile security definer
@@ -35,6 +35,7 @@ begin
   warnings := r_file.warnings;
   code := coalesce(btrim(p_code), v_process.process_id);
   perform bpm_core.lock_workflows(p_tenant_id, array[code]);
+  p_owner_role := coalesce(p_owner_role, v_process.owner_role, 'default');
   v_role := bpm_core.ensure_role(p_tenant_id, p_owner_role, v_actor);
   v_pins := bpm_core.task_pins(p_tenant_id, p_tasks, v_process.pos, v_nodes);
   perform bpm_core.ensure_tasks(p_tenant_id, array(

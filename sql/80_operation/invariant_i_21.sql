@@ -45,4 +45,20 @@ as $$
         array(select b from bpm_core.workflow_task_binding b where b.tenant_id = v.tenant_id and b.workflow_version_id = v.id))),
      ('its file is not the one that was published', v.checksum <> sha256(convert_to(v.bpmn_xml, 'UTF8')))) x(rule, broken)
    where v.tenant_id = p_tenant_id and x.broken
+  union all
+  select bpm_core.violation_of('I-21', v.tenant_id, 'process_version', v.id::text, 'its bindings are not those that were published', jsonb_build_object('version', v.version, 'status', v.status))
+    from bpm_core.process_version v
+   where v.tenant_id = p_tenant_id
+     and v.content_hash <> bpm_core.process_content_hash(v.name, array(
+           select b from bpm_core.process_workflow_binding b where b.tenant_id = v.tenant_id and b.process_version_id = v.id))
+  union all
+  select bpm_core.violation_of('I-21', v.tenant_id, 'task_version', v.id::text, 'it is not what was published', jsonb_build_object('task_type', v.task_type, 'version', v.version))
+    from bpm_core.task_version v
+   where v.tenant_id = p_tenant_id and v.content_hash <> bpm_core.task_content_hash(v)
+  union all
+  select bpm_core.violation_of('I-21', v.tenant_id, 'role_version', v.id::text, 'it is not what was published', jsonb_build_object('version', v.version))
+    from bpm_core.role_version v
+   where v.tenant_id = p_tenant_id
+     and v.content_hash <> sha256(convert_to(jsonb_build_object('responsibilities', v.responsibilities, 'policy', v.policy, 'capabilities', v.capabilities,
+                                                                'context_profile', v.context_profile)::text, 'UTF8'))
 $$;

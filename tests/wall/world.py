@@ -164,8 +164,9 @@ def catalog(b: Builder, m: str) -> None:
             {"binding_key": f"{m}-then", "workflow": f"{m}-flow", "depends_on": [f"{m}-first"]},
         ],
     )
-    for kind in ("work", "one"):
-        b.call("publish_task", task_type=f"{m}-{kind}", max_attempts=2, backoff="1 second")
+    for kind, schema in (("work", None), ("one", {"not": {"required": ["wrong"]}})):
+        b.call("publish_task", task_type=f"{m}-{kind}", max_attempts=2, backoff="1 second",
+               result_schema=schema)  # fmt: skip
     for xml in (
         drawings.child(m), drawings.everything(m, 1), drawings.line(m), drawings.line(m, 2),
         drawings.starts(m),
@@ -262,6 +263,10 @@ def lines(b: Builder, m: str) -> None:
         b.start("line", f"line {n}") for n in range(5)
     )
     for task in b.claim("one", 10):
+        b.call("complete_tasks", items=[
+            {"task_id": str(task["task_id"]), "fencing_token": task["fencing_token"],
+             "variables": {"wrong": f"{m} wrong"}}
+        ])  # fmt: skip
         if task["process_instance_id"] == done["process_instance_id"]:
             b.call("complete_task", task_id=task["task_id"], fencing_token=task["fencing_token"])
         elif task["process_instance_id"] in (

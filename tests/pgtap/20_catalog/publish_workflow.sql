@@ -1,6 +1,6 @@
 -- Workflows on their own: owners, pins, what is new, what is refused.
 begin;
-select plan(41);
+select plan(48);
 
 create function pg_temp.published(p_code text, p_xml text, p_role text default 'default', p_tasks jsonb default '{}') returns text language sql as $$
   select p.code || ' ' || p.version || case when p.is_new then ' new' else '' end from bpm.publish_workflow(p_code, p_xml, p_owner_role => p_role, p_tasks => p_tasks) p
@@ -34,6 +34,15 @@ select is((select r.version from bpm_core.workflow_version w join bpm_core.workf
 select is(pg_temp.published('pick', test.linear('p', 'a'), 'clerk'), 'pick 4 new', 'until it is published again');
 update bpm_core.role_definition d set archived_at = bpm_core.now() where d.code = 'clerk';
 select throws_ok($$select pg_temp.published('pick', test.linear('p', 'a'), 'clerk')$$, 'BP422', 'There is no role ''clerk'' that a workflow could be owned by: it is archived.', 'BP422 an archived owner');
+
+-- the owner a file names
+select is((select count(*)::integer from bpm.publish_role('boss')), 1, 'another role');
+select is(pg_temp.published('owned', replace(test.linear('p', 'a'), '<process id="p"', '<process id="p" bpm:owner="boss"'), null), 'owned 1 new', 'the file names it');
+select is((select w.owner_role from bpm.workflow_version w where w.code = 'owned'), 'boss', 'it owns the workflow');
+select is(pg_temp.published('owned', replace(test.linear('p', 'a'), '<process id="p"', '<process id="p" bpm:owner="boss"'), 'default'), 'owned 2 new', 'unless the call names another');
+select is((select count(*)::integer from bpm.deploy_bpmn(replace(test.linear('owned-too', 'a'), '<process id="owned-too"', '<process id="owned-too" bpm:owner="boss"'))), 1, 'deployed');
+select is((select w.owner_role from bpm.workflow_version w where w.code = 'owned-too'), 'boss', 'it owns that, too');
+select is((select c.code || ': ' || c.message from bpm.check_bpmn(replace(test.linear('p', 'a'), '<process id="p"', '<process id="p" bpm:owner="nobody"')) c), 'UnknownReference: Process "p" is owned by the role nobody, which is not published.', 'one that is not there is a fault');
 
 -- pins
 select is((select count(*)::integer from bpm.publish_task('a', p_max_attempts => 7, p_lease => '2 minutes')), 1, 'another policy for a');
