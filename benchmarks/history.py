@@ -14,7 +14,8 @@ from benchmarks.systems import Engine, connect
 _TABLES = (
     ("history_event", "scope", "timer", "subscription", "message", "inbox", "incident"),
     ("task_instance", "result", "dead_letter", "approval_record", "outbox", "delivery_attempt"),
-    ("event", "event_process_instance", "routing_decision"),
+    ("event", "event_process_instance", "routing_decision", "evidence", "subject", "fact",
+     "result_evidence"),
     ("process_instance", "workflow_instance", "token", "execution", "parallel_join",
      "parallel_join_arrival"),
 )  # fmt: skip
@@ -26,6 +27,10 @@ select a.attname::text, a.atttypid::regtype::text
  order by a.attnum
 """
 _SHARED_IDS = {"business_case_id", "destination_id"}
+_NAMES = {
+    ("message", "message_id"), ("event", "provider_event_id"), ("subject", "subject_key"),
+    ("evidence", "object_key"),
+}  # fmt: skip
 
 _JSON_WITH_IDS = {("history_event", "detail"), ("inbox", "payload")}
 
@@ -126,6 +131,10 @@ def _value(conn: psycopg.Connection[Any], table: str, name: str, kind: str) -> s
             f"case when s.{name} ?| '{{{','.join(keys)}}}'"
             f" then s.{name} || jsonb_strip_nulls(jsonb_build_object({ids})) else s.{name} end"
         )
-    if (table, name) in {("message", "message_id"), ("event", "provider_event_id")}:
+    if (table, name) in _NAMES:
         return f"s.{name} || ':' || n"
+    if (table, name) == ("evidence", "identity_hash"):
+        return "bpm_core.evidence_identity(s.sha256, s.object_key || ':' || n)"
+    if kind == "uuid[]":
+        return f"array(select pg_temp.id_of(i, n) from unnest(s.{name}) i)"
     return f"s.{name}"

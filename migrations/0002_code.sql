@@ -739,8 +739,11 @@ begin
   return query
   select f.name, f.value, f.superseded_by is null, f.subject_version, f.task_instance_id, f.attempt, f.review_id, f.evidence_ids, f.confirmed_by, f.at
     from (select s.id from bpm_core.subject s where s.subject_key = p_subject_key and s.subject_type = p_subject_type and s.tenant_id = p_tenant_id offset 0) s
-   cross join lateral (select f.* from bpm_core.fact f where f.subject_id = s.id and f.tenant_id = p_tenant_id offset 0) f
-   where f.superseded_by is null or p_history
+   cross join lateral (
+     -- Two ways, so that what is true now is found without all that ever was.
+     select f.* from (select f.* from bpm_core.fact f where f.subject_id = s.id and f.superseded_by is null offset 0) f where f.tenant_id = p_tenant_id and p_history is not true
+     union all
+     select f.* from (select f.* from bpm_core.fact f where f.subject_id = s.id offset 0) f where f.tenant_id = p_tenant_id and p_history) f
    order by f.subject_version, f.id;
 end
 $$;
@@ -871,11 +874,18 @@ begin
   elsif p_limit is null or p_limit not between 1 and 100000 then
     perform bpm_core.fail('BP422', format('The limit must be 1 to 100000, not %s.', coalesce(p_limit::text, 'null')), jsonb_build_object('limit', p_limit));
   end if;
+  with expired as materialized (
+    select k.tenant_id, k.operation, k.key
+      from bpm_core.idempotency_key k
+     where k.expires_at <= v_now
+     order by k.expires_at
+     limit p_limit
+       for no key update skip locked)
   delete from bpm_core.idempotency_key k
-   where k.ctid = any (array(
-     select e.ctid from bpm_core.idempotency_key e where e.expires_at <= v_now order by e.expires_at limit p_limit for no key update skip locked));
+   using expired e
+   where k.tenant_id = e.tenant_id and k.operation = e.operation and k.key = e.key;
   get diagnostics deleted = row_count;
-  select k.expires_at into oldest_expiry from bpm_core.idempotency_key k order by k.expires_at limit 1;
+  select k.expires_at into oldest_expiry from bpm_core.idempotency_key k where k.expires_at > '-infinity' order by k.expires_at limit 1;
   done := coalesce(oldest_expiry > v_now, true);
   return next;
 end
@@ -1120,11 +1130,17 @@ begin
        set lock_version = t.version, updated_at = p_now
       from (select t.tenant_id, t.subject_id, max(t.version)::integer as version from told t group by 1, 2) t
      where s.tenant_id = t.tenant_id and s.id = t.subject_id),
+  old as materialized (
+    select o.tenant_id, f.id, o.id as superseded_by
+      from ordered o
+     cross join lateral (select f.id from bpm_core.fact f
+                          where f.subject_id = o.subject_id and f.name = o.name and f.tenant_id = o.tenant_id and f.superseded_by is null offset 0) f
+     where o.nth = 1),
   superseded as (
     update bpm_core.fact f
-       set superseded_by = o.id
-      from ordered o
-     where o.nth = 1 and f.subject_id = o.subject_id and f.name = o.name and f.tenant_id = o.tenant_id and f.superseded_by is null
+       set superseded_by = o.superseded_by
+      from old o
+     where f.tenant_id = o.tenant_id and f.id = o.id
     returning f.id)
   insert into bpm_core.fact (
     tenant_id, id, subject_id, subject_version, name, value, task_instance_id, attempt, review_id, evidence_ids, confirmed_by, superseded_by, at)
@@ -18620,7 +18636,7 @@ $$;
 
 -- from 50_work/admit_records.sql
 -- Under the locks of instances and tasks: may the facts and evidence of these answers be taken with them? Only those of answers that will be accepted are
--- looked at; the others keep no record. Nothing is written but subjects that were not there.
+-- looked at; the others keep no record, but for those refused already. Nothing is written but subjects that were not there.
 -- Returns:  answer[]: refusal Conflict where a subject is not at the version expected or evidence was purged.
 -- Writes:   subject. Locks: subject, then evidence for share.
 create or replace function bpm_core.admit_records(p_tenant_id text, p_answers bpm_core.answer[], p_now timestamptz)
@@ -18635,20 +18651,23 @@ declare
   v_standing bpm_core.answer[];
   v_refused  integer[];
 begin
-  -- Those accept_answers will take: the first per token shown, under a lease.
+  -- Those accept_answers will take: the first per token shown, under a lease, with a result that meets its schema.
   v_standing := array(
     select a.answer
       from (select distinct on (a.task_id, a.fencing_token) p_tenant_id as tenant_id, a.task_id, a.fencing_token, a as answer
               from unnest(p_answers) a
              where a.variables is not null and a.refusal is null
              order by a.task_id, a.fencing_token, a.item) a
-     cross join lateral (select t.state, t.fencing_token, t.lease_until from bpm_core.task_instance t
+     cross join lateral (select t.state, t.fencing_token, t.lease_until, t.task_version_id, t.checks_result from bpm_core.task_instance t
                           where t.tenant_id = a.tenant_id and t.id = a.task_id offset 0) t
-     where (a.answer).record is not null and t.state = 'Executing' and t.fencing_token = a.fencing_token and t.lease_until > p_now
+      left join lateral (select bpm_core.schema_fault(v.result_schema, (a.answer).output) as fault from bpm_core.task_version v
+                          where t.checks_result and v.tenant_id = a.tenant_id and v.id = t.task_version_id offset 0) c on true
+     where (a.answer).record is not null and t.state = 'Executing' and t.fencing_token = a.fencing_token and t.lease_until > p_now and c.fault is null
      order by (a.answer).item);
   v_refused := bpm_core.refused_records(p_tenant_id, v_standing, p_now);
   return array(
-    select row(a.item, a.task_id, a.fencing_token, a.variables, a.output, a.content_hash, s.record,
+    select row(a.item, a.task_id, a.fencing_token, a.variables, a.output, a.content_hash,
+               case when a.variables is null then a.record else s.record end,  -- refused before: whoever says why looks at it
                case when s.item = any (v_refused) then 'Conflict' else a.refusal end)::bpm_core.answer
       from unnest(p_answers) a
       left join lateral (select s.item, case when s.item = a.item then s.record end as record
@@ -20215,7 +20234,7 @@ begin
   v_kept := array(
     select row(a.item, a.task_id, r.attempt, r.created_by, a.record,
                sum(jsonb_array_length(a.record -> 'evidence')) over (order by a.item) - jsonb_array_length(a.record -> 'evidence'))::bpm_core.kept_record
-      from (select p_tenant_id as tenant_id, a.* from unnest(p_answers) a where a.record is not null and a.refusal is null offset 0) a
+      from (select p_tenant_id as tenant_id, a.* from unnest(p_answers) a where a.record is not null and a.refusal is null and a.variables is not null offset 0) a
      cross join lateral (select t.tenant_id, t.id, t.attempt, t.state, t.fencing_token from bpm_core.task_instance t
                           where t.tenant_id = a.tenant_id and t.id = a.task_id offset 0) t
      cross join lateral (select r.attempt, r.content_hash, r.verdict, r.created_by from bpm_core.result r

@@ -17,8 +17,11 @@ begin
   return query
   select f.name, f.value, f.superseded_by is null, f.subject_version, f.task_instance_id, f.attempt, f.review_id, f.evidence_ids, f.confirmed_by, f.at
     from (select s.id from bpm_core.subject s where s.subject_key = p_subject_key and s.subject_type = p_subject_type and s.tenant_id = p_tenant_id offset 0) s
-   cross join lateral (select f.* from bpm_core.fact f where f.subject_id = s.id and f.tenant_id = p_tenant_id offset 0) f
-   where f.superseded_by is null or p_history
+   cross join lateral (
+     -- Two ways, so that what is true now is found without all that ever was.
+     select f.* from (select f.* from bpm_core.fact f where f.subject_id = s.id and f.superseded_by is null offset 0) f where f.tenant_id = p_tenant_id and p_history is not true
+     union all
+     select f.* from (select f.* from bpm_core.fact f where f.subject_id = s.id offset 0) f where f.tenant_id = p_tenant_id and p_history) f
    order by f.subject_version, f.id;
 end
 $$;

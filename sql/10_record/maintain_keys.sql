@@ -21,11 +21,18 @@ begin
   elsif p_limit is null or p_limit not between 1 and 100000 then
     perform bpm_core.fail('BP422', format('The limit must be 1 to 100000, not %s.', coalesce(p_limit::text, 'null')), jsonb_build_object('limit', p_limit));
   end if;
+  with expired as materialized (
+    select k.tenant_id, k.operation, k.key
+      from bpm_core.idempotency_key k
+     where k.expires_at <= v_now
+     order by k.expires_at
+     limit p_limit
+       for no key update skip locked)
   delete from bpm_core.idempotency_key k
-   where k.ctid = any (array(
-     select e.ctid from bpm_core.idempotency_key e where e.expires_at <= v_now order by e.expires_at limit p_limit for no key update skip locked));
+   using expired e
+   where k.tenant_id = e.tenant_id and k.operation = e.operation and k.key = e.key;
   get diagnostics deleted = row_count;
-  select k.expires_at into oldest_expiry from bpm_core.idempotency_key k order by k.expires_at limit 1;
+  select k.expires_at into oldest_expiry from bpm_core.idempotency_key k where k.expires_at > '-infinity' order by k.expires_at limit 1;
   done := coalesce(oldest_expiry > v_now, true);
   return next;
 end

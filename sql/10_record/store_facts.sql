@@ -25,11 +25,17 @@ begin
        set lock_version = t.version, updated_at = p_now
       from (select t.tenant_id, t.subject_id, max(t.version)::integer as version from told t group by 1, 2) t
      where s.tenant_id = t.tenant_id and s.id = t.subject_id),
+  old as materialized (
+    select o.tenant_id, f.id, o.id as superseded_by
+      from ordered o
+     cross join lateral (select f.id from bpm_core.fact f
+                          where f.subject_id = o.subject_id and f.name = o.name and f.tenant_id = o.tenant_id and f.superseded_by is null offset 0) f
+     where o.nth = 1),
   superseded as (
     update bpm_core.fact f
-       set superseded_by = o.id
-      from ordered o
-     where o.nth = 1 and f.subject_id = o.subject_id and f.name = o.name and f.tenant_id = o.tenant_id and f.superseded_by is null
+       set superseded_by = o.superseded_by
+      from old o
+     where f.tenant_id = o.tenant_id and f.id = o.id
     returning f.id)
   insert into bpm_core.fact (
     tenant_id, id, subject_id, subject_version, name, value, task_instance_id, attempt, review_id, evidence_ids, confirmed_by, superseded_by, at)

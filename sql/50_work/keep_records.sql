@@ -17,7 +17,7 @@ begin
   v_kept := array(
     select row(a.item, a.task_id, r.attempt, r.created_by, a.record,
                sum(jsonb_array_length(a.record -> 'evidence')) over (order by a.item) - jsonb_array_length(a.record -> 'evidence'))::bpm_core.kept_record
-      from (select p_tenant_id as tenant_id, a.* from unnest(p_answers) a where a.record is not null and a.refusal is null offset 0) a
+      from (select p_tenant_id as tenant_id, a.* from unnest(p_answers) a where a.record is not null and a.refusal is null and a.variables is not null offset 0) a
      cross join lateral (select t.tenant_id, t.id, t.attempt, t.state, t.fencing_token from bpm_core.task_instance t
                           where t.tenant_id = a.tenant_id and t.id = a.task_id offset 0) t
      cross join lateral (select r.attempt, r.content_hash, r.verdict, r.created_by from bpm_core.result r

@@ -193,6 +193,9 @@ PREFIX = {
     "history_event_pkey": 2,
     "execution_pkey": 2,
     "result_pkey": 2,
+    "rejected_result_pkey": 2,
+    "fact_current": 1,
+    "fact_of_subject": 1,
     "delivery_attempt_pkey": 2,
     "parallel_join_pkey": 2,
     "parallel_join_arrival_pkey": 2,
@@ -284,7 +287,7 @@ class Drive:
         self.rows("select bpm.advance_clock('1 day')")  # timers, leases, messages and commands
         for _ in range(3):
             self.tick()
-        self.complete(self.claim(["settle"], n))
+        self.record(self.claim(["settle"], n))
         for kind in ("each", "each", "turns", "turns", "turns"):
             self.complete(self.claim([kind], n))
         if people:
@@ -361,6 +364,30 @@ class Drive:
         items = _items(tasks, variables={"ok": True})
         for _ in range(2):  # the second time it is a repeat
             self.rows("select * from bpm.complete_tasks(p_items => %s)", items)
+
+    def record(self, tasks: list[dict[str, Any]]) -> None:
+        """Complete tasks with facts and evidence: of something new, and of what is known."""
+        piece = {"object_key": uuid.uuid4().hex, "sha256": "0" * 64}
+        fact = {"subject_type": "parcel", "name": "place", "evidence": [0]}
+        for task in tasks:
+            for key in (task["task_id"], "known"):
+                fact |= {"subject_key": key, "value": task["fencing_token"]}
+                [task_item] = json.loads(_items([task]))
+                items = json.dumps([{**task_item, "evidence": [piece], "facts": [fact]}])
+                self.rows("select * from bpm.complete_tasks(p_items => %s)", items)
+        facts = [
+            {**fact, "subject_key": key, "name": task["task_id"], "expected_version": 0}
+            for task in tasks[:2]
+            for key in ("known", uuid.uuid4().hex)
+        ]
+        items = _items(tasks, evidence=[piece, {**piece, "object_key": "known"}], facts=facts)
+        self.rows("select * from bpm.complete_tasks(p_items => %s)", items)
+        self.rows("select * from bpm.attach_evidence(%s)", json.dumps([piece]))
+        self.rows("select * from bpm.get_facts('parcel', 'known')")
+        for _ in range(2):
+            key = f"k-{piece['object_key']}"
+            self.rows("select * from bpm.broadcast_signal('nobody', p_idempotency_key => %s)", key)
+        self.rows("select * from bpm.maintain_keys(10)")
 
     def work(self, n: int) -> None:
         tasks = self.claim(["work", "close"], n)

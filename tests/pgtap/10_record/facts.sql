@@ -1,6 +1,6 @@
 -- Facts: written with the result that says so or not at all; each superseded once; subjects count who spoke of them.
 begin;
-select plan(63);
+select plan(66);
 select bpm.deploy_bpmn(test.linear('carry', 'load')) is not null as deployed \gset
 create function pg_temp.claim(p_n integer default 1) returns jsonb language sql as $$ select c.tasks from bpm.claim_tasks_at('w1', '{load}', p_n) c $$;
 create function pg_temp.item(p_tasks jsonb, p_n integer, p_more jsonb) returns jsonb language sql as $$ select test.items(jsonb_build_array(p_tasks -> p_n), p_more) $$;
@@ -115,6 +115,19 @@ select is(pg_temp.outcomes(pg_temp.item(:'t', 10, x.more::jsonb)), '{Rejected}',
                ('{"evidence": [{"object_key": "https://a:b@c/d", "sha256": "' || repeat('0', 64) || '"}]}')) x (more);
 select throws_ok(format('select * from bpm.complete_task(%L, %s, p_facts => ''[5]'')', :'t'::jsonb #>> '{10,task_id}', :'t'::jsonb #>> '{10,fencing_token}'), 'BP422', 'Fact 1: it must be an object.', 'the single form says why');
 select is(pg_temp.outcomes(pg_temp.item(:'t', 10, '{"evidence": null, "facts": []}')), '{Completed}', 'none are none');
+
+-- A result that does not meet its schema
+select bpm.publish_task('strict', p_result_schema => '{"type": "object", "required": ["ok"]}') \g /dev/null
+select bpm.deploy_bpmn(test.linear('strictly', 'strict')) \g /dev/null
+select count(test.start('strictly')) from generate_series(1, 2) \g /dev/null
+select c.tasks as s from bpm.claim_tasks_at('w1', '{strict}', 2) c \gset
+create function pg_temp.both(p_result jsonb) returns jsonb language sql as $$
+  select jsonb_build_object('result', p_result, 'facts', jsonb_build_array(pg_temp.fact('n', '1', '{"subject_key": "M", "expected_version": 0}'))) $$;
+select is(pg_temp.outcomes(pg_temp.item(:'s', 0, pg_temp.both('{}')) || pg_temp.item(:'s', 1, jsonb_set(pg_temp.both('{"ok": 1}'), '{facts,0,expected_version}', '1'))), '{Rejected,Conflict}',
+  'brings no facts, and nobody can count on them');
+select is((select count(*) from bpm.fact f where f.subject_key = 'M'), 0::bigint, 'none of both');
+select is(pg_temp.outcomes(pg_temp.item(:'s', 0, pg_temp.both('{"ok": 1}')) || pg_temp.item(:'s', 1, jsonb_set(pg_temp.both('{"ok": 1}'), '{facts,0,expected_version}', '1'))), '{Completed,Completed}',
+  'with one that does, both are written');
 
 -- People
 select test.deploy('ask', '<userTask id="look"/><endEvent id="end"/>' || test.flows('start>look', 'look>end')) \gset
