@@ -5,7 +5,7 @@ BIN    := $(VENV)/bin
 STAMP  := $(VENV)/.pgbpm-setup
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo corpus test test-all test-docker lint bench wall migration baseline reference pins clean
+.PHONY: help setup demo corpus test test-all test-docker lint bench wall delivery-trial migration baseline reference pins clean
 
 help: ## what there is
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:[^#]*## /\t/' | expand -t 14
@@ -39,6 +39,9 @@ bench: setup ## throughput and flatness, written to build/bench/results.json
 
 wall: setup ## the tenant wall: every function and view against another tenant, report in build/wall/report.json
 	@$(BIN)/python -m tests.wall
+
+delivery-trial: setup ## 10,000 commands to a receiver that misbehaves, runners killed on the way: build/delivery/report.json
+	@$(BIN)/python -m tests.delivery_trial
 
 migration: setup ## make migration NAME=what_it_does: write the next migration from sql/
 	@$(BIN)/python -m pgbpm.devtools.migration "$(NAME)"

@@ -1405,12 +1405,12 @@ as $$
   select 'ReservedKey', b.binding_key, 'Keys that start with call: are those of call activities.' from draft b where b.binding_key like 'call:%'
   union all
   select 'UnknownWorkflow', b.binding_key,
-         case when b.workflow_version_id is null then format('There is no workflow %L%s.', b.workflow, ' version ' || b.version) else format('The workflow %L is archived.', b.workflow) end
+         case when b.workflow_version_id is null then format('There is no workflow %L%s.', left(b.workflow, 200), ' version ' || b.version) else format('The workflow %L is archived.', left(b.workflow, 200)) end
     from draft b where b.workflow_version_id is null or b.archived
   union all
   select 'InvalidCondition', b.binding_key, format('Its start condition cannot be read: %s.', b.problem) from draft b where b.problem is not null
   union all
-  select 'UnknownKey', b.binding_key, format('It depends on %L, which is no binding of this process.', k.key)
+  select 'UnknownKey', b.binding_key, format('It depends on %L, which is no binding of this process.', left(k.key, 200))
     from draft b cross join lateral unnest(b.depends_on) k(key) where not exists (select from draft o where o.binding_key = k.key)
   union all
   select 'Cycle', b.binding_key, 'It would never start: it waits for bindings that wait for it, or for such that wait for each other.'
@@ -3466,8 +3466,8 @@ begin
   if r_role.published_version_id is not null and r_role.archived_at is null then
     return r_role.published_version_id;
   elsif p_code is distinct from 'default' or r_role.archived_at is not null then
-    perform bpm_core.fail('BP422', format('There is no role %L that a workflow could be owned by%s.', p_code, case when r_role.archived_at is not null then ': it is archived' end),
-      jsonb_build_object('role', p_code), 'Publish it with bpm.publish_role.');
+    perform bpm_core.fail('BP422', format('There is no role %L that a workflow could be owned by%s.', left(p_code, 200), case when r_role.archived_at is not null then ': it is archived' end),
+      jsonb_build_object('role', left(p_code, 200)), 'Publish it with bpm.publish_role.');
   end if;
   select s.version_id into v_version from bpm_core.store_role_version(p_tenant_id, p_code, '{}', p_actor) s;
   return v_version;
@@ -8374,7 +8374,7 @@ begin
              when p.approval_required and p.kind <> 'ApprovalTask' then format('the task %L needs approval, the node does not say so', p.code) end as fault
       from pin p)
   select array_agg(row(j.node_id, j.id, j.max_attempts, j.lease, j.input_schema, j.checks_result)::bpm_core.task_pin),
-         jsonb_agg(jsonb_build_object('node_id', j.node_id, 'message', j.fault) order by j.node_id) filter (where j.fault is not null)
+         jsonb_agg(jsonb_build_object('node_id', left(j.node_id, 200), 'message', j.fault) order by j.node_id) filter (where j.fault is not null)
     into v_pins, v_faults
     from judged j;
   if v_faults is not null then
@@ -22447,7 +22447,7 @@ begin
     update bpm_core.outbox o
        set state = 'Cancelled', ended_at = v_now
       from unsent u
-     where o.tenant_id = u.tenant_id and o.id = u.id
+     where o.tenant_id = u.tenant_id and o.id = u.id and o.state = 'Pending' and o.first_sent_at is null  -- looked at again: a claim may have been waited for
     returning o.tenant_id, o.id, o.workflow_instance_id, o.token_id, o.node_id, o.command_id),
   noted as (
     insert into bpm_core.history_event (tenant_id, workflow_instance_id, at, kind, token_id, node_id, from_state, to_state, detail)

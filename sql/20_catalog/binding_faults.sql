@@ -14,12 +14,12 @@ as $$
   select 'ReservedKey', b.binding_key, 'Keys that start with call: are those of call activities.' from draft b where b.binding_key like 'call:%'
   union all
   select 'UnknownWorkflow', b.binding_key,
-         case when b.workflow_version_id is null then format('There is no workflow %L%s.', b.workflow, ' version ' || b.version) else format('The workflow %L is archived.', b.workflow) end
+         case when b.workflow_version_id is null then format('There is no workflow %L%s.', left(b.workflow, 200), ' version ' || b.version) else format('The workflow %L is archived.', left(b.workflow, 200)) end
     from draft b where b.workflow_version_id is null or b.archived
   union all
   select 'InvalidCondition', b.binding_key, format('Its start condition cannot be read: %s.', b.problem) from draft b where b.problem is not null
   union all
-  select 'UnknownKey', b.binding_key, format('It depends on %L, which is no binding of this process.', k.key)
+  select 'UnknownKey', b.binding_key, format('It depends on %L, which is no binding of this process.', left(k.key, 200))
     from draft b cross join lateral unnest(b.depends_on) k(key) where not exists (select from draft o where o.binding_key = k.key)
   union all
   select 'Cycle', b.binding_key, 'It would never start: it waits for bindings that wait for it, or for such that wait for each other.'

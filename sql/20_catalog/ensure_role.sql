@@ -16,8 +16,8 @@ begin
   if r_role.published_version_id is not null and r_role.archived_at is null then
     return r_role.published_version_id;
   elsif p_code is distinct from 'default' or r_role.archived_at is not null then
-    perform bpm_core.fail('BP422', format('There is no role %L that a workflow could be owned by%s.', p_code, case when r_role.archived_at is not null then ': it is archived' end),
-      jsonb_build_object('role', p_code), 'Publish it with bpm.publish_role.');
+    perform bpm_core.fail('BP422', format('There is no role %L that a workflow could be owned by%s.', left(p_code, 200), case when r_role.archived_at is not null then ': it is archived' end),
+      jsonb_build_object('role', left(p_code, 200)), 'Publish it with bpm.publish_role.');
   end if;
   select s.version_id into v_version from bpm_core.store_role_version(p_tenant_id, p_code, '{}', p_actor) s;
   return v_version;

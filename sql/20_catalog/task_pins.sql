@@ -35,7 +35,7 @@ begin
              when p.approval_required and p.kind <> 'ApprovalTask' then format('the task %L needs approval, the node does not say so', p.code) end as fault
       from pin p)
   select array_agg(row(j.node_id, j.id, j.max_attempts, j.lease, j.input_schema, j.checks_result)::bpm_core.task_pin),
-         jsonb_agg(jsonb_build_object('node_id', j.node_id, 'message', j.fault) order by j.node_id) filter (where j.fault is not null)
+         jsonb_agg(jsonb_build_object('node_id', left(j.node_id, 200), 'message', j.fault) order by j.node_id) filter (where j.fault is not null)
     into v_pins, v_faults
     from judged j;
   if v_faults is not null then

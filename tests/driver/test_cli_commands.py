@@ -24,7 +24,7 @@ from tests.support.database import TestDatabase
 
 from pgbpm import migrations
 from pgbpm.cli import hints, root
-from pgbpm.worker import NonRetryable, Task, Worker
+from pgbpm.worker import Done, NonRetryable, Task, Worker
 
 USER_TASK = f"""{HEAD}<process id="asking" name="Ask somebody" isExecutable="true">
   <startEvent id="start"/><userTask id="ask" name="Please look"/><endEvent id="end"/>
@@ -142,6 +142,64 @@ def test_deploy_says_every_fault(cli: Cli, tmp_path: Path) -> None:
     assert {f["code"] for f in answer["findings"]} >= {
         "SequenceFlowTargetNotFound", "UnsupportedElement",
     }  # fmt: skip
+
+
+def test_publish_and_put_out_of_use(cli: Cli, tmp_path: Path) -> None:
+    role = file(tmp_path, "role.toml", 'responsibilities = ["prices"]\n')
+    assert "published role pricing version 1" in cli.text("publish", "role", "pricing", role)
+    assert cli.json("publish", "role", "pricing", role) == {
+        "code": "pricing", "version": 1, "is_new": False,
+    }  # fmt: skip
+    task = file(tmp_path, "task.toml", 'max_attempts = 4\n[input_schema]\nrequired = ["a"]\n')
+    schema = file(tmp_path, "result.json", "true")
+    cli.text("publish", "task", "price-it", task, "--result-schema", schema, "--set", "lease=60 s")
+    settings = cli.database.rows("select * from bpm.task_version where code = 'price-it'")[0]
+    assert settings["max_attempts"] == 4
+    assert settings["lease"].total_seconds() == 60
+    assert settings["input_schema"] == {"required": ["a"]}
+    assert settings["result_schema"] is True
+    cli.text("publish", "task", "price-it")
+    flow = file(tmp_path, "flow.bpmn", linear("pricing-flow", "price-it"))
+    pinned = cli.json(
+        "publish", "workflow", flow, "--owner", "pricing", "--task", "price-it=price-it:1"
+    )
+    assert (pinned["code"], pinned["version"]) == ("pricing-flow", 1)
+    row = cli.database.rows("select * from bpm.workflow_task where workflow_code = 'pricing-flow'")
+    assert row[0]["task_version"] == 1
+    bindings = [{"binding_key": "main", "workflow": "pricing-flow"}]
+    process = file(tmp_path, "process.json", json.dumps(bindings))
+    assert "published process priced version 1" in cli.text("publish", "process", "priced", process)
+    assert cli.json("deprecate", "priced", 1, "--reason", "old")["outcome"] == "Done"
+    cli("start", "priced", code=1)
+    assert cli.json("archive", "process", "priced")["outcome"] == "Done"
+    assert "not archived for a minute yet" in cli("delete", "process", "priced", code=1).stderr
+
+
+def test_publish_says_what_is_wrong(cli: Cli, tmp_path: Path) -> None:
+    faulty = file(tmp_path, "faulty.bpmn", FAULTY)
+    refused = cli("publish", "workflow", faulty, code=1)
+    assert "UnsupportedElement" in refused.stderr
+    assert f"error BP422: {faulty}: The file has " in refused.stderr
+    flow = file(tmp_path, "flow.bpmn", linear("wrong-flow", "wrong-it"))
+    unknown = cli("publish", "workflow", flow, "--task", "wrong-it=nobody", code=1)
+    assert "there is no task 'nobody'" in unknown.stderr
+    bindings = [{"binding_key": "a", "workflow": "nothing-here", "depends_on": ["a"]}]
+    process = file(tmp_path, "process.json", json.dumps({"bindings": bindings}))
+    assert "Cycle" in cli("publish", "process", "wrong", process, code=1).stderr
+    broken = file(tmp_path, "broken.toml", "x =")
+    other = file(tmp_path, "other.json", '{"process": []}')
+    for arguments, said in (
+        (("role", "r", broken), "broken.toml"),
+        (("task", "t", "--set", "retries=3"), "a task has no retries"),
+        (("task", "t", "--set", "max_attempts=0"), "p_max_attempts must be from 1 to 1000"),
+        (("process", "p", other), "a process has a name and bindings"),
+        (("workflow", flow, "--task", "wrong-it"), "is not NODE=TASK[:VERSION]"),
+    ):
+        result = CliRunner().invoke(
+            root, ["--database-url", cli.database.url, "publish", *map(str, arguments)]
+        )
+        assert result.exit_code != 0
+        assert said in result.stderr
 
 
 def test_check_takes_several_files(cli: Cli, tmp_path: Path) -> None:
@@ -782,6 +840,55 @@ def test_events_and_rules(cli: Cli) -> None:
     assert "BP404" in cli("rules", "delete", "bills", code=1).stderr
 
 
+# -- record, identity ----------------------------------------------------------------------------
+
+
+def test_record(cli: Cli) -> None:
+    deploy(cli.database, linear("recorded", "note"))
+    start(cli.database, "recorded", 2)
+    worker = Worker()
+    piece = {"object_key": "scans/1.pdf", "sha256": "0" * 64}
+
+    @worker.task("note")
+    def note(task: Task) -> Done:
+        fact = {"subject_type": "order", "subject_key": "O-1", "name": "total", "evidence": [0]}
+        return Done(evidence=[piece], facts=[{**fact, "value": task.variables["n"]}])
+
+    run_until_idle(cli.database, worker)
+    now = cli.json("facts", "order", "O-1")
+    assert [(row["name"], row["is_current"], row["subject_version"]) for row in now] == [
+        ("total", True, 2)
+    ]
+    assert len(cli.json("facts", "order", "O-1", "--history")) == 2
+    assert "total" in cli.text("facts", "order", "O-1")
+    assert "nothing is known" in cli.text("facts", "order", "O-2")
+    [evidence] = now[0]["evidence_ids"]
+    gone = cli.json("purge-evidence", evidence, "--reason", "asked for")
+    assert (gone["object_key"], gone["is_new"]) == ("scans/1.pdf", True)
+    cli("purge-evidence", evidence, code=2)
+    assert "BP404" in cli("purge-evidence", UUID(int=1), "--reason", "x", code=1).stderr
+
+
+def test_identity(fresh_cli: Cli) -> None:
+    cli = fresh_cli
+    cli.database.rows("create schema host_of_cli")
+    cli.database.rows("create table host_of_cli.account (code text primary key)")
+    cli.database.rows("select bpm.create_tenant('A', 'a')")
+    assert "nothing is tied" in cli.text("identity")
+    tie = ("identity", "attach", "tenant", "tenant_id", "host_of_cli.account", "code")
+    assert "grant usage on schema host_of_cli to bpm_owner" in cli(*tie, code=1).stderr
+    cli.database.rows("grant usage on schema host_of_cli to bpm_owner")
+    cli.database.rows("grant select, references on host_of_cli.account to bpm_owner")
+    assert cli.json(*tie) == {"identity": "host_tenant_id", "is_new": True, "missing": 1}
+    assert cli.json("identity", "report")[0]["samples"] == [["a"]]
+    refused = cli("identity", "validate", "host_tenant_id", code=1).stderr
+    assert "The host completes them; see pgbpm identity." in refused
+    cli.database.rows("insert into host_of_cli.account values ('a')")
+    assert cli.json("identity", "validate", "host_tenant_id")["is_new"] is True
+    assert cli.json("identity")[0]["is_valid"] is True
+    assert cli.json("identity", "detach", "host_tenant_id")["action"] == "Detached"
+
+
 # -- run ----------------------------------------------------------------------------------------
 
 
@@ -812,7 +919,7 @@ def test_every_command_has_json_and_help(cli: Cli) -> None:
         "complete", "approvals", "approve", "reject", "outbox", "dead-letters", "incidents",
         "message", "signal", "starts", "cancel", "suspend", "resume", "move", "skip",
         "transfer", "restart", "destinations", "turn",
-        "transfer", "restart", "events", "rules",
+        "transfer", "restart", "events", "rules", "facts", "purge-evidence", "identity",
     ):  # fmt: skip
         text = cli.text(name, "--help")
         assert "--json" in text, name

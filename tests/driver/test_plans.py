@@ -394,6 +394,12 @@ class Drive:
         assert len(tasks) >= 8
         self.rows("select * from bpm.extend_leases(p_items => %s)", _items(tasks))
         released, failed, given_up, thrown, caught, kept, *done = tasks
+        for _ in range(2):  # it does not meet the result schema; the second time it is a repeat
+            rejected = self.rows(
+                "select outcome::text from bpm.complete_tasks(p_items => %s)",
+                _items(done, variables={"wrong": True}),
+            )
+            assert set(rejected) == {("Rejected",)}
         self.complete(done)
         self.rows("select * from bpm.release_tasks(p_items => %s)", _items([released]))
         items = json.dumps(
@@ -530,6 +536,11 @@ def prepare(database: TestDatabase) -> None:
             "select bpm.register_destination('partner', p_config => %s)",
             ['{"url": "http://partner.test/", "method": "POST"}'],
         )
+        for task in ("work", "close"):
+            conn.execute(
+                "select * from bpm.publish_task(%s, p_input_schema => %s, p_result_schema => %s)",
+                [task, '{"type": "object"}', '{"not": {"required": ["wrong"]}}'],
+            )
         conn.execute("select * from bpm.deploy_bpmn(%s)", [PROCESS])
         conn.execute("select * from bpm.deploy_bpmn(%s)", [SELF])
         conn.execute("select * from bpm.deploy_bpmn(%s)", [PLAIN])

@@ -301,3 +301,42 @@ def test_a_thread_over_two_runners(database: TestDatabase, first_commits: bool) 
         [thread],
     )
     assert [str(row["event_id"]) for row in order] == [first, second]
+
+
+# -- message keys -------------------------------------------------------------------------------
+
+
+def test_a_key_that_somebody_holds(database: TestDatabase) -> None:
+    """A tick leaves such an event for later; who decides by hand waits for the key."""
+    kind, key = _key("keyed"), _key("key")
+    database.rows(
+        "select * from bpm.set_routing_rule(%s, %s, 'Correlate', p_message_name => 'm',"
+        " p_correlation_path => 'payload.key')",
+        [kind, kind],
+    )
+    events = [
+        str(
+            database.value(
+                "select event_id from bpm.accept_event('c', %s, %s, %s)",
+                [_key(), kind, json.dumps({"key": key})],
+            )
+        )
+        for _ in range(2)
+    ]
+    decision = json.dumps({"action": "Correlate", "message_name": "m", "correlation_key": key})
+    with Session(database) as eye, Session(database) as sender, Session(database) as person:
+        sender.begin()
+        sender.do("select from bpm.correlate_message('m', %s)", key)
+        running = person.start(DISPATCH, events[1], decision, "mine")
+        kit.blocked(eye, [person])
+        eye.do(TICK)
+        assert _event(database, events[0])["reason"] == "Busy"
+        sender.commit()
+        assert running.result()[0]["dispatch_state"] == "Dispatched"
+        eye.do("select bpm.advance_clock('2 seconds')")
+        eye.do(TICK)
+        eye.do("select bpm.reset_clock()")
+    assert _event(database, events[0])["dispatch_state"] == "Dispatched"
+    names = [f"event:{event}:1" for event in events]
+    count = "select count(*) from bpm.message where message_id = any (%s)"
+    assert database.value(count, [names]) == 2

@@ -104,7 +104,7 @@ def _finding(file: Path | None, severity: str, found: Row) -> Row:
     return row | {
         "line": found.get("line"),
         "severity": severity,
-        "code": found["code"],
+        "code": found.get("code"),
         "id": found.get("node_id") or found.get("flow_id"),
         "message": found["message"],
         "hint": found.get("hint"),

@@ -1,0 +1,1 @@
+"""Commands through receivers that misbehave on purpose: what must come of each. A-16."""
