@@ -46,6 +46,10 @@ begin
      ) x(n, holds, kind, from_state, to_state, actor, more)
    where x.holds
    order by t.id, x.n;
+  perform bpm_core.emit_events(p_tenant_id, 'ApprovalDecided',
+    array(select d.workflow_instance_id from unnest(v_due) d where d.expires_at <= p_now order by d.id),
+    array(select jsonb_build_object('approval', d.id, 'node', d.node_id, 'decision', 'Expired', 'actor', 'bpm:expiry') from unnest(v_due) d
+           where d.expires_at <= p_now order by d.id));
   perform bpm_core.apply_decisions(p_tenant_id, array(
     select distinct on (d.workflow_instance_id) d.id from unnest(v_due) d where d.expires_at <= p_now order by d.workflow_instance_id, d.id));
   -- Who may decide can have become fewer since it was asked: somebody did an earlier task.

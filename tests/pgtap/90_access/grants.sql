@@ -161,6 +161,8 @@ select set_eq(
     ('task'), ('execution'), ('result'), ('dead_letter'),
     ('approval'), ('approval_vote'), ('task_comment'), ('review'),
     ('command'), ('unknown_command'), ('destination'),
+    ('approval'),
+    ('command'), ('unknown_command'), ('destination'), ('domain_event'), ('event_subscription'),
     ('event'), ('event_link'), ('routing_rule'), ('routing_decision'), ('business_case')$$,
   'the public views are those promised');
 
