@@ -17181,6 +17181,9 @@ create or replace function bpm_core.start_absence(p_tenant_id text, p_code text,
 returns text
 language plpgsql stable
 set search_path = pg_catalog, pg_temp
+set plan_cache_mode = force_generic_plan
+set enable_seqscan = off  set enable_hashjoin = off  set enable_mergejoin = off
+set jit = off
 as $$
 declare
   r_process bpm_core.process_definition;
