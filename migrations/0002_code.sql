@@ -11167,6 +11167,7 @@ begin
   insert into bpm_core.history_event (tenant_id, workflow_instance_id, at, kind, from_state, to_state, detail)
   select p_tenant_id, e.id, p_at, ('Instance' || p_status)::bpm_core.history_kind, 'Running', p_status::text, p_detail
     from unnest(p_instances) e(id);
+  perform bpm_core.emit_events(p_tenant_id, 'Instance' || p_status, p_instances, array_fill(p_detail, array[cardinality(p_instances)]));
   -- Shared parents come after tasks and tokens in the lock order, each class once and sorted.
   select array_agg(w.process_instance_id) filter (where w.ends_process), array_agg(w.id) filter (where w.parent_token_id is not null),
          array_agg(w.id) filter (where not w.ends_process and w.parent_token_id is null)
@@ -13115,6 +13116,7 @@ begin
   select (c.host).tenant_id, c.child_id, v_now, 'InstanceStarted', c.token_id, c.start_node_id, 'Running',
          jsonb_build_object('workflow_version', c.workflow_version_id, 'caller', (c.host).instance_id, 'inputs', c.inputs)
     from unnest(p_calls) c;
+  perform bpm_core.emit_events((p_calls[1].host).tenant_id, 'InstanceStarted', array(select c.child_id from unnest(p_calls) c));
   return array(
     select row((c.host).tenant_id, c.child_id, c.workflow_version_id, bpm_core.root_scope(), c.token_id, c.start_node_id, null, null)::bpm_core.moving
       from unnest(p_calls) c);
@@ -13125,7 +13127,7 @@ $$;
 -- Creates the instances of starts that stand: business case, process instance, workflow instance, first token; of a process of several workflows (is_several)
 -- those that begin at once. Nothing moves yet. A business case that was closed is open again.
 -- Returns:  moving[], the first tokens, leaving their start events.
--- Writes:   business_case, process_instance, workflow_instance, token, history_event, and what begin_workflows writes.
+-- Writes:   business_case, process_instance, workflow_instance, token, history_event, event_outbox, and what begin_workflows writes.
 create or replace function bpm_core.insert_starts(p_tenant_id text, p_starts bpm_core.start[], p_actor text, p_now timestamptz)
 returns bpm_core.moving[]
 language plpgsql volatile
@@ -13176,6 +13178,7 @@ begin
          array_agg(distinct b.case_id) filter (where b.case_state = 'Closed')
     into v_leaving, v_several, v_closed
     from born b;
+  perform bpm_core.emit_events(p_tenant_id, 'InstanceStarted', array(select l.instance_id from unnest(v_leaving) l));
   if v_several is not null then
     v_leaving := v_leaving || bpm_core.begin_workflows(p_tenant_id, v_several, true, p_actor, p_now);
   end if;
@@ -13220,6 +13223,7 @@ begin
             from unnest(p_due) d where d.fate = 'Skip' group by d.process_instance_id offset 0) k
    where p.tenant_id = k.tenant_id and p.id = k.process_instance_id;
   perform bpm_core.stop_starts(p_tenant_id, array(select d from unnest(p_due) d where d.fate = 'Stop'), p_now);
+  perform bpm_core.emit_events(p_tenant_id, 'InstanceStarted', array(select d.workflow_instance_id from unnest(p_due) d where d.fate = 'Begin'));
   return array(
     select row(p_tenant_id, d.workflow_instance_id, d.workflow_version_id, bpm_core.root_scope(), d.token_id, d.start_node_id, null, null)::bpm_core.moving
       from unnest(p_due) d
@@ -21451,6 +21455,8 @@ begin
   insert into bpm_core.history_event (tenant_id, workflow_instance_id, at, kind, token_id, node_id, from_state, to_state, actor, detail)
   values (p_approval.tenant_id, p_approval.workflow_instance_id, v_now, 'ApprovalDecided', p_approval.token_id, p_approval.node_id,
           'Pending', p_status::text, p_actor, jsonb_strip_nulls(jsonb_build_object('approval', p_approval.id, 'note', p_note)));
+  perform bpm_core.emit_events(p_approval.tenant_id, 'ApprovalDecided', array[p_approval.workflow_instance_id], array[
+    jsonb_build_object('approval', p_approval.id, 'node', p_approval.node_id, 'decision', p_status, 'actor', p_actor)]);
   perform bpm_core.write_audit(p_approval.tenant_id, p_actor, 'DecideApproval', 'approval', p_approval.id::text, null, p_note,
     jsonb_build_object('decision', p_status, 'workflow_instance_id', p_approval.workflow_instance_id, 'node_id', p_approval.node_id,
                        'task_type', p_approval.task_type));
@@ -21716,6 +21722,60 @@ begin
 end
 $$;
 
+-- from 70_delivery/claim_domain_events.sql
+-- Hands out the next events of one subscription, in order, under a lease and a fencing token. Commit, tell them one after the other, then
+-- bpm.mark_published with the number of the last one told. Told and not marked, they are handed out again.
+-- p_subscription: this one (also one who asks); null: whichever with a destination of p_kinds (null: any) or a channel has some.
+-- Returns:  one row: subscription, fencing_token, lease_until, notify_channel, destination (its profile), published_to (mark this when all were told), events
+--           jsonb [{"published_no", "event_id", "type", …}]; none when nobody has any.
+-- Raises:   BP403, BP422 worker, limit (1..1000) or lease (1 s..1 day) out of range.
+-- Writes:   event_subscription. Locks: event_subscription, skip locked.
+create or replace function bpm.claim_domain_events(
+  p_worker text, p_limit integer default 100, p_lease interval default interval '60 seconds', p_kinds text[] default null,
+  p_subscription text default null, p_tenant_id text default '')
+returns table (subscription text, fencing_token bigint, lease_until timestamptz, notify_channel text, destination jsonb, published_to bigint, events jsonb)
+language plpgsql volatile security definer
+set search_path = pg_catalog, pg_temp
+set plan_cache_mode = force_generic_plan
+set enable_seqscan = off  set enable_hashjoin = off  set enable_mergejoin = off
+set jit = off
+as $$
+declare
+  v_now  timestamptz;
+  v_last bigint;
+  r_sub  bpm_core.event_subscription;
+begin
+  perform bpm_core.enter_call(p_tenant_id, 'worker');
+  perform bpm_core.check_picker(p_worker, p_limit, p_lease);
+  v_now := bpm_core.now();
+  select s.last_no into v_last from bpm_core.event_stream s where s.tenant_id = p_tenant_id;
+  for r_sub in
+    select s.*
+      from bpm_core.event_subscription s
+      left join lateral (select d.kind from bpm_core.destination d where d.tenant_id = s.tenant_id and d.code = s.destination_code offset 0) d on true
+     where s.tenant_id = p_tenant_id and s.ended_at is null and s.cursor_no < v_last and s.next_at <= v_now
+       and (s.lease_until is null or s.lease_until <= v_now)
+       and (s.code = p_subscription or p_subscription is null and (s.notify_channel is not null or p_kinds is null and d.kind is not null or d.kind = any (p_kinds)))
+     order by s.next_at, s.code
+     limit 20
+       for no key update of s skip locked
+  loop
+    select n.events, n.published_to into events, published_to from bpm_core.next_events(r_sub, p_limit, v_last) n;
+    if events is null then
+      update bpm_core.event_subscription s set cursor_no = published_to where s.tenant_id = p_tenant_id and s.code = r_sub.code;
+      continue;
+    end if;
+    update bpm_core.event_subscription s
+       set fencing_token = s.fencing_token + 1, worker_id = p_worker, lease_until = v_now + p_lease
+     where s.tenant_id = p_tenant_id and s.code = r_sub.code
+    returning s.code, s.fencing_token, s.lease_until, s.notify_channel into subscription, fencing_token, lease_until, notify_channel;
+    destination := (select bpm_core.destination_profile(d) from bpm_core.destination d where d.tenant_id = p_tenant_id and d.code = r_sub.destination_code);
+    return next;
+    return;
+  end loop;
+end
+$$;
+
 -- from 70_delivery/claim_from_lanes.sql
 -- Claims commands, destination by destination, from where the positions stand: one for each, under its code, and under no code where the round
 -- goes on. A destination that is full or broken keeps nobody waiting but its own.
@@ -21930,6 +21990,46 @@ as $$
          - '{tenant_id,max_concurrent,rate_limit,rate_period,breaker_threshold,breaker_delay,created_by,created_at,updated_at}'::text[]
 $$;
 
+-- from 70_delivery/emit_events.sql
+-- Writes domain events of one type, where somebody subscribed to it; elsewhere one look-up that finds nothing. The instances are locked, or new.
+-- p_details: one for each instance, or null.
+-- Writes:   event_outbox.
+create or replace function bpm_core.emit_events(p_tenant_id text, p_type text, p_instances uuid[], p_details jsonb[] default null)
+returns void
+language plpgsql volatile
+set search_path = pg_catalog, pg_temp
+set plan_cache_mode = force_generic_plan
+set enable_seqscan = off  set enable_hashjoin = off  set enable_mergejoin = off
+set jit = off
+as $$
+declare
+  v_now timestamptz;
+begin
+  perform from bpm_core.event_subscription s where s.tenant_id = p_tenant_id and s.ended_at is null limit 1;
+  if not found then
+    return;
+  end if;
+  v_now := bpm_core.now();
+  insert into bpm_core.event_outbox (tenant_id, id, event_type, aggregate_id, process_code, payload, created_at)
+  select e.tenant_id, e.event_id, p_type, e.id, d.code,
+         jsonb_build_object('event_id', e.event_id, 'type', p_type, 'at', v_now, 'process_code', d.code, 'process_instance_id', w.process_instance_id,
+                            'workflow_instance_id', e.id, 'business_key', p.business_key, 'detail', coalesce(p_details[e.n], '{}')),
+         v_now
+    from (select p_tenant_id as tenant_id, i.id, i.n, bpm_core.new_id() as event_id from unnest(p_instances) with ordinality i(id, n) offset 0) e
+   cross join lateral (select w.process_instance_id from bpm_core.workflow_instance w where w.tenant_id = e.tenant_id and w.id = e.id offset 0) w
+   cross join lateral (select p.business_key, p.process_version_id from bpm_core.process_instance p
+                        where p.tenant_id = e.tenant_id and p.id = w.process_instance_id offset 0) p
+   cross join lateral (select v.definition_id from bpm_core.process_version v where v.tenant_id = e.tenant_id and v.id = p.process_version_id offset 0) v
+   cross join lateral (select d.code from bpm_core.process_definition d where d.tenant_id = e.tenant_id and d.id = v.definition_id offset 0) d
+   where exists (
+     select
+       from bpm_core.event_subscription s
+      where s.tenant_id = p_tenant_id and s.ended_at is null and (s.process_code is null or s.process_code = d.code)
+        and (s.event_types is null or p_type = any (s.event_types)))
+   order by e.n;
+end
+$$;
+
 -- from 70_delivery/enter_send_tasks.sql
 -- KIND send task: a command is written, with the variables, and its inputs over them, as its payload and its destination as it is now, and the token moves on at once.
 -- The command has an id of its own, which the receiver will see at every attempt. Without a destination the token stops: UnknownDestination.
@@ -22138,6 +22238,17 @@ begin
    where s.tenant_id = h.tenant_id and s.destination_id = h.destination_id and s.kind = 'Concurrency' and s.slot = h.slot
      and s.command_id = h.command_id;
 end
+$$;
+
+-- from 70_delivery/is_event_type.sql
+-- Is this a type of domain event that we know? Others are parked.
+-- Returns:  boolean.
+create or replace function bpm_core.is_event_type(p_type text)
+returns boolean
+language sql immutable parallel safe
+as $$
+  select p_type in ('InstanceStarted', 'InstanceCompleted', 'InstanceFailed', 'InstanceCancelled', 'ApprovalDecided', 'CommandSent', 'CommandFailed',
+                    'CommandUnknown')
 $$;
 
 -- from 70_delivery/judge_delivery.sql
@@ -22438,6 +22549,52 @@ begin
 end
 $$;
 
+-- from 70_delivery/mark_published.sql
+-- Says up to which number a subscriber was told, and what kept it from more, if anything did.
+-- p_error: what happened; then the next claim waits for p_retry_in (null: 1 second, doubled with every failure of the same event, at most 5 minutes).
+-- Returns:  text: Done, LeaseLost (the token is old or the lease over: nothing changed, the events are told again), NotFound.
+-- Raises:   BP403. BP422 a number that was not handed out, an error over 64 kB.
+-- Writes:   event_subscription. Locks: event_subscription.
+create or replace function bpm.mark_published(
+  p_subscription text, p_fencing_token bigint, p_published_to bigint, p_error jsonb default null, p_retry_in interval default null,
+  p_tenant_id text default '')
+returns text
+language plpgsql volatile security definer
+set search_path = pg_catalog, pg_temp
+set plan_cache_mode = force_generic_plan
+set enable_seqscan = off  set enable_hashjoin = off  set enable_mergejoin = off
+set jit = off
+set lock_timeout = '10s'
+as $$
+declare
+  v_now timestamptz;
+  r_sub bpm_core.event_subscription;
+begin
+  perform bpm_core.enter_call(p_tenant_id, 'worker');
+  select s.* into r_sub from bpm_core.event_subscription s where s.tenant_id = p_tenant_id and s.code = p_subscription for no key update;
+  v_now := bpm_core.now();
+  if not found then
+    return 'NotFound';
+  elsif r_sub.fencing_token is distinct from p_fencing_token or r_sub.lease_until is null or r_sub.lease_until <= v_now then
+    -- The same mark again, of a lease that it ended itself.
+    return case when r_sub.fencing_token = p_fencing_token and r_sub.lease_until is null and r_sub.cursor_no = p_published_to then 'Done' else 'LeaseLost' end;
+  elsif coalesce(p_published_to not between r_sub.cursor_no and (select s.last_no from bpm_core.event_stream s where s.tenant_id = p_tenant_id), true) then
+    perform bpm_core.fail('BP422', format('Subscription %s was not handed out number %s.', p_subscription, p_published_to),
+      jsonb_build_object('published_to', p_published_to, 'cursor', r_sub.cursor_no));
+  elsif octet_length(p_error::text) > 65536 then
+    perform bpm_core.fail('BP422', format('The error has %s bytes; at most 65536.', octet_length(p_error::text)));
+  end if;
+  update bpm_core.event_subscription s
+     set cursor_no = p_published_to, worker_id = null, lease_until = null, last_error = p_error,
+         attempt = case when p_error is null then 0 when p_published_to > s.cursor_no then 1 else s.attempt + 1 end,
+         next_at = case when p_error is null then v_now
+                        else v_now + case when p_retry_in is null then least(interval '5 minutes', interval '1 second' * power(2, case when p_published_to > s.cursor_no then 0 else least(s.attempt, 10) end))
+                                     else least(p_retry_in, interval '1 day') end end
+   where s.tenant_id = p_tenant_id and s.code = p_subscription;
+  return 'Done';
+end
+$$;
+
 -- from 70_delivery/move_commands.sql
 -- Under the locks of their instances: moves commands to another state, with the attempt that ended and history. The one place that does, but for
 -- claim (Pending to Sending) and cancel. An Unknown command is planned to be sent again where the profile allows and while the receiver
@@ -22499,9 +22656,40 @@ begin
          || jsonb_build_object('detail', m.detail)
     from move m;
   perform bpm_core.bury_commands(p_tenant_id, array(select m from unnest(p_moves) m where m.state = 'Failed'));
+  perform bpm_core.tell_of_commands(p_tenant_id, p_moves);
   perform bpm_core.free_slots(p_tenant_id, p_moves);
   perform bpm_core.wake_sequences(p_tenant_id, array(select m.outbox_id from unnest(p_moves) m where m.state in ('Sent', 'Failed')));
   perform bpm_core.judge_destinations(p_tenant_id, p_moves);
+end
+$$;
+
+-- from 70_delivery/next_events.sql
+-- The next events a subscription wants. At most 5,000 are looked at.
+-- Returns:  events, null when none of those is wanted; published_to, up to where it has all then.
+create or replace function bpm_core.next_events(p_subscription bpm_core.event_subscription, p_limit integer, p_last bigint, out events jsonb, out published_to bigint)
+language plpgsql stable
+set search_path = pg_catalog, pg_temp
+set plan_cache_mode = force_generic_plan
+set enable_seqscan = off  set enable_hashjoin = off  set enable_mergejoin = off
+set jit = off
+as $$
+declare
+  v_count integer;
+begin
+  published_to := least(p_last, p_subscription.cursor_no + 5000);
+  select jsonb_agg(x.event order by x.published_no), count(*)::integer, max(x.published_no)
+    into events, v_count, p_last
+    from (select e.published_no, e.payload || jsonb_build_object('published_no', e.published_no) as event
+            from bpm_core.event_outbox e
+           where e.published_no is not null and e.tenant_id = p_subscription.tenant_id
+             and e.published_no > p_subscription.cursor_no and e.published_no <= published_to
+             and (p_subscription.process_code is null or e.process_code = p_subscription.process_code)
+             and (p_subscription.event_types is null or e.event_type = any (p_subscription.event_types))
+           order by e.published_no
+           limit p_limit) x;
+  if v_count = p_limit then
+    published_to := p_last;
+  end if;
 end
 $$;
 
@@ -22835,6 +23023,85 @@ begin
 end
 $$;
 
+-- from 70_delivery/subscribe_events.sql
+-- Tells somebody of what happens from now on: a destination (each event is sent there, with its id as the key), a channel of NOTIFY, or, without
+-- either, who asks with claim_domain_events. Each event at least once, per instance in order. An existing subscription keeps its place.
+-- p_process_code: only of this process. p_event_types: only these (null: all).
+-- Returns:  text, the code.
+-- Raises:   BP400 bad code. BP403. BP404 no such destination. BP422 both a destination and a channel, a bad channel, a type we do not know.
+-- Writes:   event_subscription, event_stream, audit_event. Locks: event_stream.
+create or replace function bpm.subscribe_events(
+  p_code text, p_process_code text default null, p_event_types text[] default null, p_destination text default null, p_notify_channel text default null,
+  p_actor text default null, p_tenant_id text default '')
+returns text
+language plpgsql volatile security definer
+set search_path = pg_catalog, pg_temp
+set lock_timeout = '10s'
+as $$
+declare
+  v_actor text;
+  v_now   timestamptz := bpm_core.now();
+  v_last  bigint;
+begin
+  perform bpm_core.enter_call(p_tenant_id, 'admin');
+  v_actor := bpm_core.acting_as(p_tenant_id, p_actor);
+  if coalesce(length(btrim(p_code)), 0) not between 1 and 200 then
+    perform bpm_core.fail('BP400', 'The code of a subscription has 1 to 200 characters.');
+  elsif p_destination is not null and p_notify_channel is not null then
+    perform bpm_core.fail('BP422', 'Events go to a destination or to a channel, not to both.', null, 'Make two subscriptions.');
+  elsif p_notify_channel !~ '^[a-z_][a-z0-9_]{0,62}$' then
+    perform bpm_core.fail('BP422', 'A channel has lower case letters, digits and underscores.', jsonb_build_object('channel', p_notify_channel));
+  elsif exists (select from unnest(p_event_types) y(name) where not coalesce(bpm_core.is_event_type(y.name), false)) then
+    perform bpm_core.fail('BP422', 'There is no such type of event.', jsonb_build_object('event_types', p_event_types));
+  elsif p_destination is not null
+        and not exists (select from bpm_core.destination d where d.tenant_id = p_tenant_id and d.code = p_destination) then
+    perform bpm_core.fail('BP404', format('There is no destination %s.', p_destination), jsonb_build_object('destination', p_destination));
+  end if;
+  insert into bpm_core.event_stream (tenant_id) values (p_tenant_id) on conflict do nothing;
+  select s.last_no into v_last from bpm_core.event_stream s where s.tenant_id = p_tenant_id for no key update;
+  insert into bpm_core.event_subscription as s (
+    tenant_id, code, process_code, event_types, destination_code, notify_channel, cursor_no, next_at, created_by, created_at)
+  values (p_tenant_id, p_code, p_process_code, p_event_types, p_destination, p_notify_channel, v_last, v_now, v_actor, v_now)
+  on conflict (tenant_id, code) do update
+     set process_code = excluded.process_code, event_types = excluded.event_types, destination_code = excluded.destination_code,
+         notify_channel = excluded.notify_channel, next_at = v_now, attempt = 0, ended_at = null,
+         cursor_no = case when s.ended_at is null then s.cursor_no else excluded.cursor_no end;
+  perform bpm_core.write_audit(p_tenant_id, v_actor, 'SubscribeEvents', 'event_subscription', p_code, null, null,
+    jsonb_strip_nulls(jsonb_build_object('process', p_process_code, 'destination', p_destination, 'channel', p_notify_channel)));
+  return p_code;
+end
+$$;
+
+-- from 70_delivery/tell_of_commands.sql
+-- Domain events of commands that were sent, failed, or became Unknown.
+-- Writes:   event_outbox.
+create or replace function bpm_core.tell_of_commands(p_tenant_id text, p_moves bpm_core.command_move[])
+returns void
+language plpgsql volatile
+set search_path = pg_catalog, pg_temp
+set plan_cache_mode = force_generic_plan
+set enable_seqscan = off  set enable_hashjoin = off  set enable_mergejoin = off
+set jit = off
+as $$
+declare
+  r_told record;
+begin
+  perform from bpm_core.event_subscription s where s.tenant_id = p_tenant_id and s.ended_at is null limit 1;
+  if not found then
+    return;
+  end if;
+  for r_told in
+    select m.state, array_agg(o.workflow_instance_id order by o.id) as instances,
+           array_agg(jsonb_build_object('command', o.command_id, 'node', o.node_id, 'destination', o.destination_code, 'receipt', o.receipt) order by o.id) as details
+      from (select p_tenant_id as tenant_id, m.* from unnest(p_moves) m where m.state in ('Sent', 'Failed', 'Unknown') offset 0) m
+      join bpm_core.outbox o on o.tenant_id = m.tenant_id and o.id = m.outbox_id
+     group by m.state
+  loop
+    perform bpm_core.emit_events(p_tenant_id, 'Command' || r_told.state, r_told.instances, r_told.details);
+  end loop;
+end
+$$;
+
 -- from 70_delivery/tick_commands.sql
 -- Commands still Sending when their lease runs out become Unknown: whether they left, and arrived, nobody knows. So do those that were being asked
 -- for. Oldest first.
@@ -22874,6 +23141,56 @@ begin
   end if;
   v_result.next_position := bpm_core.pick_end(p_position, r_scan.look_back, r_scan.settled, r_scan.whole, v_last.at, v_last.id,
                                      cardinality(v_found) < p_limit and cardinality(v_found) = v_result.done, p_now);
+  return v_result;
+end
+$$;
+
+-- from 70_delivery/tick_domain_events.sql
+-- Publishes events: numbers them, per aggregate in the order they were written. One caller at a time per tenant; who comes second leaves it to the first.
+-- Always from the first one that is Pending: from a position, an earlier one of the same aggregate could be passed over.
+-- Returns:  tick_result: events published or parked.
+-- Writes:   event_outbox, event_stream. Locks: event_stream, skip locked.
+create or replace function bpm_core.tick_domain_events(p_tenant_id text, p_limit integer, p_now timestamptz)
+returns bpm_core.tick_result
+language plpgsql volatile
+set search_path = pg_catalog, pg_temp
+set plan_cache_mode = force_generic_plan
+set enable_seqscan = off  set enable_hashjoin = off  set enable_mergejoin = off
+set jit = off
+set enable_sort = off
+as $$
+declare
+  v_result bpm_core.tick_result;
+  v_last   bigint;
+  v_found  uuid[];
+  v_known  uuid[];
+begin
+  v_result.done := 0;
+  select s.last_no into v_last from bpm_core.event_stream s where s.tenant_id = p_tenant_id for no key update skip locked;
+  if not found then
+    return v_result;
+  end if;
+  v_found := array(
+    select e.id from bpm_core.event_outbox e where e.state = 'Pending' and e.tenant_id = p_tenant_id order by e.seq limit p_limit);
+  v_result.done := cardinality(v_found);
+  if v_result.done = 0 then
+    return v_result;
+  end if;
+  v_known := array(
+    select f.id
+      from unnest(v_found) with ordinality f(id, n)
+     cross join lateral (select e.event_type from bpm_core.event_outbox e where e.tenant_id = p_tenant_id and e.id = f.id offset 0) e
+     where bpm_core.is_event_type(e.event_type)
+     order by f.n);
+  update bpm_core.event_outbox e
+     set state = 'Published', published_no = v_last + k.n, published_at = p_now
+    from (select p_tenant_id as tenant_id, k.* from unnest(v_known) with ordinality k(id, n) offset 0) k
+   where e.tenant_id = k.tenant_id and e.id = k.id;
+  update bpm_core.event_outbox e
+     set state = 'Parked'
+    from (select p_tenant_id as tenant_id, f.id from unnest(v_found) f(id) where f.id <> all (v_known) offset 0) f
+   where e.tenant_id = f.tenant_id and e.id = f.id;
+  update bpm_core.event_stream s set last_no = v_last + cardinality(v_known) where s.tenant_id = p_tenant_id;
   return v_result;
 end
 $$;
@@ -23009,6 +23326,36 @@ begin
                          else v_now + least(r_profile.breaker_delay * power(2, least(v_openings - 1, 10)),
                                             greatest(r_profile.breaker_delay, interval '10 minutes')) end
    where g.tenant_id = p_tenant_id and g.destination_id = p_destination_id;
+end
+$$;
+
+-- from 70_delivery/unsubscribe_events.sql
+-- Ends a subscription. Without any, no events are written.
+-- Returns:  text, the code. The same call again changes nothing.
+-- Raises:   BP403. BP404 no such subscription.
+-- Writes:   event_subscription, audit_event.
+create or replace function bpm.unsubscribe_events(p_code text, p_reason text default null, p_actor text default null, p_tenant_id text default '')
+returns text
+language plpgsql volatile security definer
+set search_path = pg_catalog, pg_temp
+set lock_timeout = '10s'
+as $$
+declare
+  v_actor text;
+  v_ended timestamptz;
+begin
+  perform bpm_core.enter_call(p_tenant_id, 'admin');
+  v_actor := bpm_core.acting_as(p_tenant_id, p_actor);
+  select s.ended_at into v_ended from bpm_core.event_subscription s where s.tenant_id = p_tenant_id and s.code = p_code for no key update;
+  if not found then
+    perform bpm_core.fail('BP404', format('There is no subscription %s.', p_code), jsonb_build_object('code', p_code));
+  elsif v_ended is null then
+    update bpm_core.event_subscription s
+       set ended_at = bpm_core.now(), worker_id = null, lease_until = null
+     where s.tenant_id = p_tenant_id and s.code = p_code;
+    perform bpm_core.write_audit(p_tenant_id, v_actor, 'UnsubscribeEvents', 'event_subscription', p_code, null, p_reason);
+  end if;
+  return p_code;
 end
 $$;
 
@@ -24823,6 +25170,7 @@ begin
   union all select v.* from bpm_core.invariant_i_12(p_tenant_id) v
   union all select v.* from bpm_core.invariant_i_13(p_tenant_id) v
   union all select v.* from bpm_core.invariant_i_14(p_tenant_id) v
+  union all select v.* from bpm_core.invariant_i_15(p_tenant_id) v
   union all select v.* from bpm_core.invariant_i_16(p_tenant_id) v
   union all select v.* from bpm_core.invariant_i_17(p_tenant_id) v
   union all select v.* from bpm_core.invariant_i_18(p_tenant_id) v
@@ -25768,6 +26116,40 @@ as $$
     from bpm_core.broken_bindings(p_tenant_id) b where b.invariant = 'I-14'
 $$;
 
+-- from 80_operation/invariant_i_15.sql
+-- I-15: no committed domain event is lost, and per aggregate they are published in order: numbers are without gaps and doubles up to the last one, the
+-- order of numbers is the order of writing, none is left behind one that was published, and nobody was told of what has no number yet.
+create or replace function bpm_core.invariant_i_15(p_tenant_id text)
+returns setof bpm_core.violation
+language sql stable
+set search_path = pg_catalog, pg_temp
+as $$
+  with event as (
+    select e.*, max(e.published_no) over (partition by e.aggregate_id order by e.seq rows between unbounded preceding and 1 preceding) as before,
+           max(e.seq) filter (where e.state = 'Published') over (partition by e.aggregate_id) as last_published
+      from bpm_core.event_outbox e
+     where e.tenant_id = p_tenant_id)
+  select bpm_core.violation_of('I-15', p_tenant_id, 'event', e.id::text, x.rule,
+           jsonb_build_object('type', e.event_type, 'aggregate', e.aggregate_id, 'seq', e.seq, 'state', e.state, 'published_no', e.published_no))
+    from event e
+   cross join lateral (values
+     ('published before one that was written earlier', e.published_no < e.before),
+     ('left behind', e.state = 'Pending' and e.seq < e.last_published),
+     ('parked although its type is known', e.state = 'Parked' and bpm_core.is_event_type(e.event_type))) x(rule, broken)
+   where x.broken
+  union all
+  select bpm_core.violation_of('I-15', p_tenant_id, 'event stream', p_tenant_id, 'numbers are missing', jsonb_build_object('last', s.last_no, 'events', c.events, 'max', c.last_one))
+    from bpm_core.event_stream s
+   cross join (select count(*) as events, coalesce(max(e.published_no), 0) as last_one, coalesce(min(e.published_no), 1) as first_one
+                 from bpm_core.event_outbox e where e.tenant_id = p_tenant_id and e.published_no is not null) c
+   where s.tenant_id = p_tenant_id and (c.last_one <> s.last_no or c.events <> c.last_one - c.first_one + 1)
+  union all
+  select bpm_core.violation_of('I-15', p_tenant_id, 'subscription', s.code, 'told of what was not published', jsonb_build_object('cursor', s.cursor_no, 'last', t.last_no))
+    from bpm_core.event_subscription s
+    left join bpm_core.event_stream t on t.tenant_id = s.tenant_id
+   where s.tenant_id = p_tenant_id and s.cursor_no > coalesce(t.last_no, 0)
+$$;
+
 -- from 80_operation/invariant_i_16.sql
 -- I-16: one approval per step visit, decided once, in effect exactly once; no task before approval. A token that rests at such a step has a
 -- decision to come, an effect to come, or its task.
@@ -26496,13 +26878,33 @@ begin
       select t.tenant_id, t.expires_at from bpm_core.message t where t.state = 'Buffered' and t.expires_at is not null and t.tenant_id >= v_from order by t.tenant_id, t.expires_at, t.id limit 1;
     when 'commands' then
       return query
-      select t.tenant_id, t.available_at from bpm_core.outbox t where t.state = 'Pending' and t.tenant_id >= v_from order by t.tenant_id, t.available_at, t.id limit 1;
+      select f.tenant_id, m.available_at
+        from (select t.tenant_id from bpm_core.outbox t where t.state = 'Pending' and t.tenant_id >= v_from
+               order by t.tenant_id, t.destination_id, t.available_at, t.id limit 1) f
+       cross join lateral (
+         select min(o.available_at) as available_at
+           from bpm_core.destination d
+          cross join lateral (select o.available_at from bpm_core.outbox o where o.state = 'Pending' and o.tenant_id = d.tenant_id and o.destination_id = d.id
+                               order by o.available_at limit 1) o
+          where d.tenant_id = f.tenant_id) m;
     when 'sending' then
       return query
-      select t.tenant_id, t.lease_until from bpm_core.outbox t where t.state = 'Sending' and t.tenant_id >= v_from order by t.tenant_id, t.lease_until, t.id limit 1;
+      select t.tenant_id, t.lease_until from bpm_core.outbox t where t.state in ('Sending', 'Reconciling') and t.tenant_id >= v_from order by t.tenant_id, t.lease_until, t.id limit 1;
     when 'unknown' then
       return query
       select t.tenant_id, t.review_at from bpm_core.outbox t where t.review_at is not null and t.tenant_id >= v_from order by t.tenant_id, t.review_at, t.id limit 1;
+    when 'probes' then
+      return query
+      select t.tenant_id, t.probe_at from bpm_core.outbox t where t.probe_at is not null and t.tenant_id >= v_from order by t.tenant_id, t.probe_at, t.id limit 1;
+    when 'streams' then
+      -- Events to be published, or subscribers to be told.
+      return query
+      select s.tenant_id,
+             case when exists (select from bpm_core.event_outbox e where e.state = 'Pending' and e.tenant_id = s.tenant_id) then '-infinity'::timestamptz
+                  else coalesce((select min(greatest(u.next_at, u.lease_until)) from bpm_core.event_subscription u
+                                  where u.tenant_id = s.tenant_id and u.ended_at is null and u.cursor_no < s.last_no
+                                    and (u.destination_code is not null or u.notify_channel is not null)), 'infinity') end
+        from (select t.tenant_id, t.last_no from bpm_core.event_stream t where t.tenant_id >= v_from order by t.tenant_id limit 1) s;
     when 'events' then
       return query
       select t.tenant_id, t.available_at from bpm_core.event t where t.dispatch_state = 'Pending' and t.tenant_id >= v_from order by t.tenant_id, t.available_at, t.id limit 1;
@@ -26963,7 +27365,7 @@ begin
   with recursive hop as (
     -- Each index starts behind p_after; null stands before the tenant without a name.
     select k.picker, n.tenant_id, n.due_at, 1 as hops
-      from unnest(array['tasks', 'leases', 'timers', 'inbox', 'tokens', 'messages', 'commands', 'sending', 'unknown', 'events', 'rules', 'approvals']) k(picker)
+      from unnest(array['tasks', 'leases', 'timers', 'inbox', 'tokens', 'messages', 'commands', 'sending', 'unknown', 'probes', 'streams', 'events', 'rules', 'approvals']) k(picker)
      cross join lateral bpm_core.next_tenant(k.picker, p_after) n
     union all
     select h.picker, n.tenant_id, n.due_at, h.hops + 1
@@ -27061,11 +27463,11 @@ begin
   perform bpm_core.check_positions(p_positions, 'object');
   done := '{}';
   positions := '{}';
-  foreach v_kind in array array['timers', 'inbox', 'tokens', 'leases', 'messages', 'commands', 'unknown', 'events'] loop
+  foreach v_kind in array array['timers', 'inbox', 'tokens', 'leases', 'messages', 'commands', 'unknown', 'events', 'domain_events'] loop
     v_position := bpm_core.read_position(p_positions -> v_kind);
     v_tick := bpm_core.tick_kind(v_kind, p_tenant_id, v_limit, v_position, bpm_core.now());
     done := done || jsonb_build_object(v_kind, v_tick.done);
-    positions := positions || jsonb_build_object(v_kind, to_jsonb(v_tick.next_position));
+    positions := positions || jsonb_build_object(v_kind, coalesce(to_jsonb(v_tick.next_position), '{}'));
     next_due_at := least(next_due_at, v_tick.next_due_at);
   end loop;
   done := done || jsonb_build_object('approvals', bpm_core.drive_approval_effects(p_tenant_id, v_limit));
@@ -27097,6 +27499,8 @@ begin
       return bpm_core.tick_commands(p_tenant_id, p_limit, p_position, p_now);
     when 'unknown' then
       return bpm_core.tick_unknown(p_tenant_id, p_limit, p_position, p_now);
+    when 'domain_events' then
+      return bpm_core.tick_domain_events(p_tenant_id, p_limit, p_now);
     when 'events' then
       return bpm_core.tick_events(p_tenant_id, p_limit, p_position, p_now);
     else
@@ -28229,6 +28633,43 @@ select d.tenant_id,
  where d.tenant_id = any (array(select bpm_core.visible_tenants()));
 comment on view bpm.destination is 'Where commands go, how the receivers behave, and the circuit breakers: Closed (it is sent to), Open (until probe_at nothing is; held_by: until a person says so), HalfOpen (one command is tried).';
 
+create or replace view bpm.domain_event with (security_barrier) as
+select e.tenant_id,
+       e.published_no,
+       e.id as event_id,
+       e.event_type,
+       e.state::text as state,
+       e.process_code,
+       e.aggregate_id as workflow_instance_id,
+       e.payload,
+       e.created_at,
+       e.published_at
+  from bpm_core.event_outbox e
+ where e.tenant_id = any (array(select bpm_core.visible_tenants()));
+comment on view bpm.domain_event is 'What happened, as subscribers are told: Pending (about to be numbered), Published, Parked (of a type nobody knows).';
+
+create or replace view bpm.event_subscription with (security_barrier) as
+select s.tenant_id,
+       s.code,
+       s.process_code,
+       s.event_types,
+       s.destination_code,
+       s.notify_channel,
+       s.cursor_no,
+       t.last_no - s.cursor_no as behind,
+       s.attempt,
+       s.next_at,
+       s.worker_id,
+       s.lease_until,
+       s.last_error,
+       s.created_by,
+       s.created_at,
+       s.ended_at
+  from bpm_core.event_subscription s
+  left join bpm_core.event_stream t on t.tenant_id = s.tenant_id
+ where s.tenant_id = any (array(select bpm_core.visible_tenants()));
+comment on view bpm.event_subscription is 'Who is told of events: up to cursor_no it has all, behind tells how many numbers there are beyond; last_error what keeps it.';
+
 -- from 75_intake/views.sql
 -- What came in, for looking at. Filtered by the caller's tenants once per query (an InitPlan).
 
@@ -28426,6 +28867,7 @@ values
   ('broadcast_signal', false, true, true),
   ('claim_commands', false, true, false),
   ('claim_commands_at', false, true, false),
+  ('claim_domain_events', false, true, false),
   ('claim_probes', false, true, false),
   ('claim_tasks', false, true, false),
   ('claim_tasks_at', false, true, false),
@@ -28440,6 +28882,7 @@ values
   ('link_session', false, true, true),
   ('mark_commands', false, true, false),
   ('mark_probes', false, true, false),
+  ('mark_published', false, true, false),
   ('open_case', false, true, true),
   ('release_tasks', false, true, false),
   ('run_until_idle', false, true, true),
@@ -28487,6 +28930,8 @@ values
   ('publish_workflow', false, false, false),
   ('purge_evidence', false, false, false),
   ('register_destination', false, false, false),
+  ('subscribe_events', false, false, false),
+  ('unsubscribe_events', false, false, false),
   ('resume_tenant', false, false, false),
   ('revoke_access', false, false, false),
   ('set_routing_rule', false, false, false),

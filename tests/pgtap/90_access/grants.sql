@@ -160,7 +160,7 @@ select set_eq(
     ('instance'), ('workflow'), ('timer'), ('start_event'), ('message'), ('signal'), ('incident'), ('compensation'),
     ('task'), ('execution'), ('result'), ('dead_letter'),
     ('approval'),
-    ('command'), ('unknown_command'), ('destination'),
+    ('command'), ('unknown_command'), ('destination'), ('domain_event'), ('event_subscription'),
     ('event'), ('event_link'), ('routing_rule'), ('routing_decision'), ('business_case')$$,
   'the public views are those promised');
 
