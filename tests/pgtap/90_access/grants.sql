@@ -161,7 +161,7 @@ select set_eq(
     ('task'), ('execution'), ('result'), ('dead_letter'),
     ('approval'),
     ('command'), ('unknown_command'), ('destination'), ('domain_event'), ('event_subscription'),
-    ('event'), ('event_link'), ('routing_rule'), ('routing_decision'), ('business_case')$$,
+    ('event'), ('task_evidence'), ('event_link'), ('routing_rule'), ('routing_decision'), ('business_case')$$,
   'the public views are those promised');
 
 select * from finish();
