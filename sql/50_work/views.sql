@@ -25,7 +25,10 @@ select t.tenant_id,
        t.due_at,
        t.follow_up_at,
        t.candidate_users,
-       t.headers
+       t.headers,
+       t.owner,
+       t.delegation,
+       t.delegates
   from bpm_core.task_instance t
   left join bpm_core.workflow_instance w on w.tenant_id = t.tenant_id and w.id = t.workflow_instance_id
   left join bpm_core.process_instance p on p.tenant_id = w.tenant_id and p.id = w.process_instance_id
@@ -150,3 +153,14 @@ select l.tenant_id,
   left join bpm_core.workflow_instance w on w.tenant_id = t.tenant_id and w.id = t.workflow_instance_id
  where l.tenant_id = any (array(select bpm_core.visible_tenants()));
 comment on view bpm.task_evidence is 'The evidence of tasks: what was attached to one (attempt null), and what a result came with.';
+
+create or replace view bpm.task_comment with (security_barrier) as
+select c.tenant_id,
+       c.id as comment_id,
+       c.task_instance_id as task_id,
+       c.author,
+       c.said,
+       c.created_at
+  from bpm_core.task_comment c
+ where c.tenant_id = any (array(select bpm_core.visible_tenants()));
+comment on view bpm.task_comment is 'What people say about user tasks.';

@@ -9,9 +9,12 @@ as $$
            jsonb_build_object('subject', f.subject_id, 'name', f.name, 'task', f.task_instance_id, 'attempt', f.attempt, 'verdict', r.verdict, 'evidence', f.evidence_ids))
     from bpm_core.fact f
     left join bpm_core.result r on r.tenant_id = f.tenant_id and r.task_instance_id = f.task_instance_id and r.attempt = f.attempt
+    left join bpm_core.review w on w.tenant_id = f.tenant_id and w.id = f.review_id
     left join bpm_core.fact n on n.tenant_id = f.tenant_id and n.id = f.superseded_by
    cross join lateral (values
      ('its result was not accepted', f.task_instance_id is not null and r.verdict is distinct from 'Accepted' and f.review_id is null),
+     ('its review did not approve that result', f.review_id is not null
+        and (w.decision is distinct from 'Approve' or (w.task_instance_id, w.attempt) is distinct from (f.task_instance_id, f.attempt) or w.actor is distinct from f.confirmed_by)),
      ('another worker answered than confirmed it', f.review_id is null and r.created_by is distinct from f.confirmed_by),
      ('superseded by a fact about something else, or an older one', f.superseded_by is not null
         and (n.subject_id, n.name) is distinct from (f.subject_id, f.name) or n.subject_version <= f.subject_version)) x(rule, broken)

@@ -183,6 +183,9 @@ CREATE: dict[str, Call] = {
 }
 
 OTHERS = {
+    # the key of a comment is in tests/pgtap/50_work/delegate_user_task.sql
+    *("assign_user_task", "comment_user_task", "delegate_user_task", "resolve_user_task"),
+    *("decide_review", "set_user_task"),
     # work on what is there; its state, fence or version knows a repeat
     *("apply_approval_effects", "cancel_process", "claim_commands", "claim_commands_at"),
     *("archive_definition", "claim_probes", "close_case", "delete_definition"),

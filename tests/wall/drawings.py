@@ -104,6 +104,18 @@ def line(mark: str, version: int = 1, code: str = "line") -> str:
     return text.format(m=mark, n=version, c=code)
 
 
+def checked(mark: str) -> str:
+    """``<mark>-checked``: one task, whose results are reviewed."""
+    text = (
+        _HEAD + '<process id="{m}-checked" name="{m} checked" isExecutable="true">'
+        '<startEvent id="{m}-start"/>'
+        '<serviceTask id="{m}-check" bpm:type="{m}-checked"/><endEvent id="{m}-end"/>'
+        + _flows("start>check check>end")
+        + "</process></definitions>"
+    )
+    return text.format(m=mark)
+
+
 def child(mark: str) -> str:
     """``<mark>-child``: what is called."""
     text = (

@@ -24,7 +24,6 @@ UUID = re.compile(r"[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}
 
 EMPTY: dict[str, str] = {
     # table of bpm_core -> why no tenant of the wall has a row in it
-    "approval_vote": "no function writes it yet",
     "multi_instance_part": "only of lists longer than 64",
 }
 
@@ -205,6 +204,15 @@ def people(b: Builder, m: str, started: list[Row]) -> None:
                note=f"{m} note", actor=f"{m} boss")  # fmt: skip
     tasks = b.look("task", "task_type = 'bpm:user' and state = 'Ready'", "task_id")
     b.call("claim_user_task", task_id=tasks[0]["task_id"], actor=f"{m} ann")
+    b.call("publish_task", task_type=f"{m}-checked", review_required=True)
+    b.call("deploy_bpmn", xml=drawings.checked(m))
+    for n in range(2):
+        b.start("checked", f"checked {n}")
+        b.complete("checked")
+    reviews = b.look("review", "state = 'Open'", "review_id")
+    b.call("decide_review", review_id=reviews[0]["review_id"], decision="Approve", reason=m,
+           expected_version=reviews[0]["expected_version"], actor=f"{m} boss")  # fmt: skip
+    b.call("comment_user_task", task_id=tasks[0]["task_id"], text=f"{m} comment")
     b.call("complete_user_task", task_id=tasks[1]["task_id"], variables={"seen": m},
            actor=f"{m} bob")  # fmt: skip
 

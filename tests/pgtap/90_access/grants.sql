@@ -159,6 +159,8 @@ select set_eq(
     ('history'), ('evidence'), ('subject'), ('fact'), ('session_link'),
     ('instance'), ('workflow'), ('timer'), ('start_event'), ('message'), ('signal'), ('incident'), ('compensation'),
     ('task'), ('execution'), ('result'), ('dead_letter'),
+    ('approval'), ('approval_vote'), ('task_comment'), ('review'),
+    ('command'), ('unknown_command'), ('destination'),
     ('approval'),
     ('command'), ('unknown_command'), ('destination'), ('domain_event'), ('event_subscription'),
     ('event'), ('task_evidence'), ('event_link'), ('routing_rule'), ('routing_decision'), ('business_case')$$,
