@@ -186,7 +186,7 @@ TRIO = json.dumps(
 # Tables of a few rows, which are read as the planner likes.
 SMALL = {
     "setting", "tenant", "tenant_grant", "test_clock", "schema_migrations", "destination",
-    "routing_rule", "routing_state",
+    "routing_rule", "routing_state", "event_subscription", "event_stream", "destination_gate",
 }  # fmt: skip
 # Indexes whose first columns are enough: all rows with that prefix are wanted, or the first few.
 PREFIX = {
@@ -211,6 +211,8 @@ PREFIX = {
     "workflow_instance_process_instance_id_binding_key_trigger_k_key": 1,
     "approval_record_workflow_instance_id_node_id_token_id_visit_key": 1,
     "approval_pending_effect": 1,
+    "approval_vote_pkey": 2,
+    "approval_due": 2,
     "token_of_instance": 1,
     "token_of_scope": 1,
     "scope_of_host": 1,
