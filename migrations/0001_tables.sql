@@ -60,7 +60,8 @@ create type bpm_core.history_kind as enum (
   'MessageAwaited', 'MessageReceived', 'SignalAwaited', 'SignalReceived', 'SignalThrown', 'ConditionAwaited', 'ConditionMet', 'SubscriptionClosed',
   'ErrorThrown', 'ErrorCaught', 'EscalationThrown', 'EscalationCaught', 'IncidentOpened', 'IncidentResolved',
   'CompensationRecorded', 'CompensationStarted', 'CompensationCompleted', 'CompensationFailed', 'TransactionCancelled',
-  'ApprovalRequested', 'ApprovalDecided', 'ApprovalApplied', 'ApprovalClosed',
+  'ApprovalRequested', 'ApprovalDecided', 'ApprovalApplied', 'ApprovalClosed', 'ApprovalVoted', 'ApprovalReminded', 'ApprovalEscalated',
+  'ReviewRequested', 'ReviewDecided', 'ReviewSuperseded', 'ReviewClosed',
   'CommandWritten', 'CommandSent', 'CommandFailed', 'CommandUnknown', 'CommandRetried', 'CommandCancelled', 'CommandReconciled');
 comment on type bpm_core.history_kind is 'Closed vocabulary of history, explained in docs/reference/history.md.';
 
@@ -264,6 +265,8 @@ create table bpm_core.task_version (
   lease             interval not null default interval '30 seconds' check (lease between interval '1 second' and interval '1 day'),
   approval_required boolean not null default false,
   exclusion_rule    jsonb,
+  approval_policy   jsonb,
+  review_required   boolean not null default false,
   created_by        text not null,
   published_at      timestamptz not null,
   primary key (tenant_id, id),
@@ -275,6 +278,7 @@ comment on table bpm_core.task_version is 'How one type of task is executed: ret
 comment on column bpm_core.task_version.input_schema is 'JSON Schema, of the part schema_problem lets through, which what a task is given has to meet when it is offered.';
 comment on column bpm_core.task_version.result_schema is 'The same of what it gives back: its result, or without one its variables.';
 comment on column bpm_core.task_version.exclusion_rule is 'Who may not do it: {"requester": true, "earlier_actors": true or node ids, "actors": names}.';
+comment on column bpm_core.task_version.approval_policy is 'How its approvals are decided, as approval_problem lets it through; null: one person, who may be anybody.';
 comment on column bpm_core.task_version.jitter is 'Share of the backoff by which it is lengthened at random, 0 to 1.';
 
 create table bpm_core.workflow_definition (
@@ -415,6 +419,8 @@ create table bpm_core.workflow_task_binding (
   headers             jsonb,
   input_schema        jsonb,
   checks_result       boolean check (checks_result),
+  approval            jsonb,
+  needs_review        boolean check (needs_review),
   primary key (tenant_id, workflow_version_id, node_id),
   foreign key (tenant_id, workflow_version_id, node_id) references bpm_core.workflow_node,
   foreign key (tenant_id, task_version_id) references bpm_core.task_version
@@ -422,6 +428,8 @@ create table bpm_core.workflow_task_binding (
 comment on table bpm_core.workflow_task_binding is 'Which task version a node is pinned to, with what the node overrides; max_attempts, lease and task_type are resolved here so that entering a task reads one row.';
 comment on column bpm_core.workflow_task_binding.input_schema is 'A copy of its task version''s; null: there is none, which costs nothing.';
 comment on column bpm_core.workflow_task_binding.checks_result is 'Its task version has a result schema; null: it has none.';
+comment on column bpm_core.workflow_task_binding.approval is 'Of a gated node: how it is decided, of setting, task version and node put together; null: one person, who may be anybody.';
+comment on column bpm_core.workflow_task_binding.needs_review is 'Results of its task version are reviewed; null: they are not.';
 comment on column bpm_core.workflow_task_binding.priority_level is '0 high, 1 normal, 2 low; handed out in that order.';
 comment on column bpm_core.workflow_task_binding.expressions is 'What depends on variables, compiled: inputs, outputs, assignee, groups, users, due, follow_up, priority; null: nothing does, which costs nothing.';
 comment on column bpm_core.workflow_task_binding.headers is 'What the drawing tells the worker besides the variables, an object of texts.';
@@ -1299,12 +1307,18 @@ create table bpm_core.task_instance (
   candidate_users      text[],
   outputs              jsonb,
   headers              jsonb,
+  owner                text,
+  delegation           text check (delegation in ('Pending', 'Resolved')),
+  delegates            text[],
+  needs_review         boolean check (needs_review),
   checks_result        boolean check (checks_result),
   primary key (tenant_id, id),
   foreign key (tenant_id, token_id) references bpm_core.token,
   check (state <> 'Executing' or (worker_id is not null and lease_until is not null and claimed_at is not null)),
   check (state not in ('Ready', 'Held') or (worker_id is null and lease_until is null and claimed_at is null)),
-  check (attempt <= max_attempts)
+  check (attempt <= max_attempts),
+  check ((delegation is null) = (owner is null)),
+  check (delegation is null or delegates is not null)
 ) with (fillfactor = 75, autovacuum_vacuum_scale_factor = 0.02, autovacuum_vacuum_insert_scale_factor = 0.1);
 create index task_ready on bpm_core.task_instance (tenant_id, task_type, priority_level, available_at, id) where state = 'Ready';
 create index task_lease on bpm_core.task_instance (tenant_id, lease_until, id) where state = 'Executing';
@@ -1318,6 +1332,23 @@ comment on column bpm_core.task_instance.outputs is 'Its output mappings, compil
 comment on column bpm_core.task_instance.headers is 'A copy of its binding''s, so that a claim reads one row.';
 comment on column bpm_core.task_instance.checks_result is 'Its task version has a result schema; null: it has none, so that an answer needs no look at it.';
 comment on column bpm_core.task_instance.available_at is 'When it may be claimed: greatest(due, the clock at the write).';
+
+comment on column bpm_core.task_instance.owner is 'Who handed a user task on and answers for it.';
+comment on column bpm_core.task_instance.delegation is 'Pending: its assignee is to hand it back with what they found. Resolved: they did.';
+comment on column bpm_core.task_instance.delegates is 'Everybody it was ever handed on to.';
+
+create table bpm_core.task_comment (
+  tenant_id        text collate "C" not null default '',
+  id               uuid not null,
+  task_instance_id uuid not null,
+  author           text not null,
+  said             text not null check (length(said) between 1 and 4000),
+  created_at       timestamptz not null,
+  primary key (tenant_id, id),
+  foreign key (tenant_id, task_instance_id) references bpm_core.task_instance
+);
+create index task_comment_of_task on bpm_core.task_comment (task_instance_id, id);
+comment on table bpm_core.task_comment is 'What people say about a user task. Append-only.';
 
 create table bpm_core.execution (
   tenant_id        text collate "C" not null default '',
@@ -1446,30 +1477,91 @@ create table bpm_core.approval_record (
   required_approvals   integer not null default 1 check (required_approvals > 0),
   excluded_actors      text[] not null default '{}',
   created_at           timestamptz not null,
+  approvers            text[],
+  veto                 boolean not null default true,
+  exclude              text[] not null default '{}',
+  remind_every         interval check (remind_every >= interval '1 second'),
+  remind_at            timestamptz,
+  reminded             integer not null default 0,
+  escalate_at          timestamptz,
+  escalated_at         timestamptz,
+  due_at               timestamptz,
   primary key (tenant_id, id),
   unique (workflow_instance_id, node_id, token_id, visit, tenant_id),
   foreign key (tenant_id, workflow_instance_id) references bpm_core.workflow_instance,
   foreign key (tenant_id, token_id) references bpm_core.token,
   check ((status in ('Approved', 'Rejected', 'Expired')) = (decided_by is not null and decided_at is not null)),
-  check (effect = 'Pending' or status <> 'Pending')
+  check (effect = 'Pending' or status <> 'Pending'),
+  check (due_at is not distinct from least(expires_at, remind_at, escalate_at))
 ) with (fillfactor = 85);
 create index approval_pending_effect on bpm_core.approval_record (tenant_id, decided_at, id)
   where effect = 'Pending' and status in ('Approved', 'Rejected', 'Expired');
 create index approval_open on bpm_core.approval_record (tenant_id, created_at, id) where status = 'Pending';
+create index approval_due on bpm_core.approval_record (tenant_id, due_at, id) where status = 'Pending' and due_at is not null;
 comment on table bpm_core.approval_record is 'A decision taken once (status) and its effect (effect), which can be driven again. Before the decision no task exists.';
 comment on column bpm_core.approval_record.visit is 'The visit of the token that asks; a later visit of the same node asks anew.';
 comment on column bpm_core.approval_record.effect is 'Applied once the task is offered, the error raised, or the token found gone; of a Cancelled one it stays Pending and nobody looks.';
 
+comment on column bpm_core.approval_record.approvers is 'Who alone may decide; null: whoever is not excluded.';
+comment on column bpm_core.approval_record.veto is 'One refusal refuses. Else it is refused when the approvals it takes can no longer come.';
+comment on column bpm_core.approval_record.exclude is 'Who may not decide by their part in the process: requester, earlier_actors, delegates. Looked at whenever somebody decides.';
+comment on column bpm_core.approval_record.excluded_actors is 'Who may not decide, by name.';
+comment on column bpm_core.approval_record.escalated_at is 'Since when escalate_to may decide too.';
+comment on column bpm_core.approval_record.due_at is 'When time does something next: the first of expires_at, remind_at and escalate_at.';
+
 create table bpm_core.approval_vote (
-  tenant_id   text collate "C" not null default '',
-  approval_id uuid not null,
-  actor       text collate "C" not null,
-  vote        text not null check (vote in ('Approve', 'Reject')),
-  note        text,
-  at          timestamptz not null,
+  tenant_id    text collate "C" not null default '',
+  approval_id  uuid not null,
+  actor        text collate "C" not null,
+  vote         text not null check (vote in ('Approve', 'Reject')),
+  note         text,
+  at           timestamptz not null,
+  evidence_ids uuid[] not null default '{}',
   primary key (tenant_id, approval_id, actor),
   foreign key (tenant_id, approval_id) references bpm_core.approval_record
 );
+comment on table bpm_core.approval_vote is 'What each person said, once. One decision takes required_approvals of them.';
+
+create type bpm_core.review_state as enum ('Open', 'Decided', 'Superseded', 'Closed');
+
+-- A result that waits for a review: the answer it came with, and the record.
+create type bpm_core.reviewed as (task_id uuid, attempt integer, token_id uuid, instance_id uuid, variables jsonb, record jsonb, content_hash bytea);
+
+create table bpm_core.review (
+  tenant_id            text collate "C" not null default '',
+  id                   uuid not null,
+  workflow_instance_id uuid not null,
+  token_id             uuid not null,
+  task_instance_id     uuid not null,
+  attempt              integer not null,
+  content_hash         bytea not null,
+  expected_version     integer not null,
+  variables            jsonb not null,
+  record               jsonb,
+  state                bpm_core.review_state not null default 'Open',
+  decision             text check (decision in ('Approve', 'Reject', 'Return')),
+  actor                text,
+  reason               text,
+  decided_at           timestamptz,
+  superseded_by        uuid,
+  created_at           timestamptz not null,
+  primary key (tenant_id, id),
+  foreign key (tenant_id, workflow_instance_id) references bpm_core.workflow_instance,
+  foreign key (tenant_id, task_instance_id, attempt) references bpm_core.result,
+  foreign key (tenant_id, superseded_by) references bpm_core.review,
+  check ((state = 'Decided') = (decision is not null and actor is not null and decided_at is not null)),
+  check ((state = 'Superseded') = (superseded_by is not null))
+) with (fillfactor = 85);
+create unique index review_standing on bpm_core.review (task_instance_id, attempt, tenant_id) where state in ('Open', 'Decided');
+create index review_of_instance on bpm_core.review (workflow_instance_id);
+create index review_of_successor on bpm_core.review (superseded_by) where superseded_by is not null;
+create index review_open on bpm_core.review (tenant_id, created_at, id) where state = 'Open';
+alter table bpm_core.fact add foreign key (tenant_id, review_id) references bpm_core.review;
+create index fact_of_review on bpm_core.fact (review_id) where review_id is not null;
+comment on table bpm_core.review is 'Somebody looks at a result before it counts. Until then the token rests, and none of its variables, facts and evidence is taken.';
+comment on column bpm_core.review.expected_version is 'The versions of the subjects its facts speak of, added up, when it was asked for: it grows when any of them moves. Then it is Superseded by another.';
+comment on column bpm_core.review.content_hash is 'Of the answer, as the result has it.';
+comment on column bpm_core.review.record is 'Evidence and facts the answer came with; written when it is approved.';
 
 -- from 70_delivery/tables.sql
 -- What leaves: commands to the outside and their attempts.
@@ -1625,6 +1717,63 @@ create table bpm_core.destination_slot (
 ) with (fillfactor = 50, autovacuum_vacuum_scale_factor = 0.02);
 comment on table bpm_core.destination_slot is 'What bounds a destination: a command is claimed together with one free slot of each kind that is bounded. Rows, not counting: two claims that count at once both find room.';
 comment on column bpm_core.destination_slot.free_at is 'Concurrency: the end of the lease, or when the attempt ended. Rate: rate_period after the claim.';
+
+-- Domain events: what happened, told to those who subscribed.
+
+create type bpm_core.publication_state as enum ('Pending', 'Published', 'Parked');
+
+create table bpm_core.event_stream (
+  tenant_id text collate "C" not null default '',
+  last_no   bigint not null default 0,
+  primary key (tenant_id)
+) with (fillfactor = 50, autovacuum_vacuum_scale_factor = 0.02);
+comment on table bpm_core.event_stream is 'The number of the last published event of a tenant. Whoever publishes holds the row, so that the order of numbers is the order of commits.';
+
+create table bpm_core.event_outbox (
+  tenant_id    text collate "C" not null default '',
+  id           uuid not null,
+  seq          bigint generated always as identity (cache 1),
+  event_type   text collate "C" not null,
+  aggregate_id uuid not null,
+  process_code text collate "C" not null,
+  payload      jsonb not null,
+  state        bpm_core.publication_state not null default 'Pending',
+  published_no bigint,
+  created_at   timestamptz not null,
+  published_at timestamptz,
+  primary key (tenant_id, id),
+  check ((state = 'Published') = (published_no is not null)),
+  check ((state = 'Published') = (published_at is not null))
+) with (fillfactor = 80, autovacuum_vacuum_scale_factor = 0.02);
+create index event_outbox_pending on bpm_core.event_outbox (tenant_id, seq) where state = 'Pending';
+create unique index event_outbox_published on bpm_core.event_outbox (tenant_id, published_no) where published_no is not null;
+comment on table bpm_core.event_outbox is 'Domain events, written with what they tell of, in one transaction. tick publishes them: gives them their numbers, per aggregate in the order they were written.';
+comment on column bpm_core.event_outbox.seq is 'Drawn under the instance lock: per aggregate the order of commits.';
+comment on column bpm_core.event_outbox.aggregate_id is 'The workflow instance. No foreign key: events outlive it.';
+
+create table bpm_core.event_subscription (
+  tenant_id        text collate "C" not null default '',
+  code             text collate "C" not null,
+  process_code     text collate "C",
+  event_types      text[],
+  destination_code text collate "C",
+  notify_channel   text,
+  cursor_no        bigint not null,
+  attempt          integer not null default 0,
+  next_at          timestamptz not null,
+  fencing_token    bigint not null default 0,
+  worker_id        text,
+  lease_until      timestamptz,
+  last_error       jsonb,
+  created_by       text not null,
+  created_at       timestamptz not null,
+  ended_at         timestamptz,
+  primary key (tenant_id, code),
+  check (destination_code is null or notify_channel is null),
+  check ((worker_id is null) = (lease_until is null))
+) with (fillfactor = 50, autovacuum_vacuum_scale_factor = 0.02);
+comment on table bpm_core.event_subscription is 'Who is told of events: a destination, a channel of NOTIFY, or one who asks. Events are written only where somebody subscribed.';
+comment on column bpm_core.event_subscription.cursor_no is 'What it has: every event up to this number. Moved only after it was told, so that a crash tells it again.';
 
 -- from 75_intake/tables.sql
 -- What came in: events as their providers sent them, the rules that say what becomes of them, what was decided, and what each decision touched.

@@ -89,9 +89,16 @@ create view bpm.bad_view with (security_barrier) as
 select t.tenant_id, t.id from bpm_core.task_instance t;
 create view bpm.bad_barrier as select t.tenant_id, t.id from bpm_core.task_instance t
  where t.tenant_id = any (array(select bpm_core.visible_tenants()));
+create view bpm.bad_union with (security_barrier) as
+select t.tenant_id, t.id, t.node_id from bpm_core.task_instance t
+ where t.tenant_id = any (array(select bpm_core.visible_tenants()))
+union all
+select t.tenant_id, t.id, t.node_id from bpm_core.token t
+ where t.state = 'Waiting' and t.tenant_id = any (array(select bpm_core.visible_tenants()));
+alter view bpm.bad_union owner to bpm_owner;
 alter view bpm.bad_view owner to bpm_owner;
 alter view bpm.bad_barrier owner to bpm_owner;
-grant select on bpm.bad_view, bpm.bad_barrier to bpm_reader, bpm_worker, bpm_operator, bpm_admin;
+grant select on bpm.bad_view, bpm.bad_barrier, bpm.bad_union to bpm_reader, bpm_worker;
 do $$ declare r record; begin
   for r in select p.oid::regprocedure as f from pg_proc p where p.proname like 'bad\\_%' loop
     execute format('alter function %s owner to bpm_owner', r.f);
@@ -107,7 +114,7 @@ def test_breaches_are_seen(besieged: Campaign) -> None:
     conn = besieged._conn
     conn.execute(BREACHES)
     besieged.functions = [f for f in arguments.functions(conn) if f.name.startswith("bad_")]
-    besieged.views = ["bad_view", "bad_barrier"]
+    besieged.views = ["bad_view", "bad_barrier", "bad_union"]
     besieged.findings = Findings()
     besieged.arm()
     besieged.storm()
@@ -122,6 +129,7 @@ def test_breaches_are_seen(besieged: Campaign) -> None:
     assert ("bad_code", "22012") in odd
     assert ("bad_view", "a row of another tenant") in leaks
     assert ("bad_barrier", "shows") in leaks
+    assert ("bad_union", "shows") in leaks
 
 
 def test_what_is_new_must_be_told(besieged: Campaign) -> None:

@@ -19,7 +19,7 @@ from pgbpm.config import DeliveryConfig
 from pgbpm.jsontext import storable
 from pgbpm.network import guarded_transport
 from pgbpm.secretrefs import resolve_secret
-from pgbpm.sending import PROBES, Command, Progress, Report, Unsendable, broken
+from pgbpm.sending import EVENTS, PROBES, Command, Progress, Report, Unsendable, broken
 from pgbpm.webhooks import sign
 
 KEPT_HEADERS = (
@@ -45,7 +45,7 @@ class HttpSender:
             httpx.AsyncClient(
                 transport=guarded_transport(
                     allow_private=config.allow_private_addresses,
-                    connections=config.concurrency + PROBES,
+                    connections=config.concurrency + PROBES + EVENTS,
                     keep_s=keep_s,
                 ),
                 follow_redirects=False,

@@ -66,6 +66,16 @@ select t.outcome from bpm.throw_error(
   p_task_id => %s::uuid, p_fencing_token => %s, p_error_code => %s, p_message => %s,
   p_variables => %s::jsonb, p_tenant_id => %s) t
 """
+_CLAIM_EVENTS = """
+select c.subscription, c.fencing_token, c.notify_channel, c.destination, c.published_to,
+       c.events::text as events,
+       extract(epoch from c.lease_until - clock_timestamp())::float8 as left_s
+  from bpm.claim_domain_events(p_worker => %s, p_kinds => %s::text[], p_tenant_id => %s) c
+"""
+_MARK_PUBLISHED = """
+select bpm.mark_published(p_subscription => %s, p_fencing_token => %s, p_published_to => %s,
+                          p_error => %s::jsonb, p_tenant_id => %s) as outcome
+"""
 _NEXT_PROBE = """
 select extract(epoch from c.asked_at - clock_timestamp())::float8 as due_in
   from bpm.command c where c.tenant_id = %s and c.asked_at is not null order by c.asked_at limit 1
@@ -205,6 +215,20 @@ class Gateway:
             return items, None
         due = await self._rows(_NEXT_PROBE, tenant)
         return [], due[0]["due_in"] if due else None
+
+    async def claim_events(self, tenant: str, worker: str, kinds: Sequence[str]) -> Row | None:
+        """The next domain events of a subscription, or None; ``left_s``: of the lease."""
+        rows = await self._rows(_CLAIM_EVENTS, worker, list(kinds), tenant)
+        if not rows:
+            return None
+        return {**rows[0], "events": read_exact(rows[0]["events"])}
+
+    async def mark_published(
+        self, tenant: str, subscription: str, fencing_token: int, to: int, error: str | None
+    ) -> str:
+        """Say up to which number a subscriber was told; ``error`` is a JSON text."""
+        row = await self._row(_MARK_PUBLISHED, subscription, fencing_token, to, error, tenant)
+        return str(row["outcome"])
 
     async def tick(self, tenant: str, limit: int | None, positions: str | None) -> Ticked:
         """Drive what falls due by itself: timers, expired leases, inbox, parked tokens, …

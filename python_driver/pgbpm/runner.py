@@ -29,11 +29,13 @@ from pgbpm.db import APPLICATION, AsyncConnection, AsyncPool, Database
 from pgbpm.delivery import Deliverer
 from pgbpm.errors import MigrationError
 from pgbpm.gateway import HIGHEST_API, LOWEST_API, Claim, Gateway
+from pgbpm.jsontext import write
 from pgbpm.pacing import Look, Rounds
 from pgbpm.repeat import GaveUp, Repeater, explain
 from pgbpm.results import Results
 from pgbpm.sealing import Vault
-from pgbpm.sending import PROBES
+from pgbpm.sending import EVENTS, PROBES
+from pgbpm.telling import tell
 from pgbpm.unserved import Unserved, no_tenant
 from pgbpm.wakeup import Wakeup
 from pgbpm.worker import TaskHandler, Worker
@@ -127,6 +129,7 @@ class Runner:
         self._deliverer = Deliverer(self._config.delivery, vault)
         self._send_slots = Slots(self._config.delivery.concurrency)
         self._probe_slots = Slots(PROBES)
+        self._event_slots = Slots(EVENTS)
         self._sending: set[asyncio.Task[None]] = set()
         self._groups = _groups(worker, runner.concurrency, runner.threads)
         self._tick_positions: dict[str, str | None] = {}
@@ -253,7 +256,8 @@ class Runner:
         for a_round in self._rounds:
             a_round.stop()
         for slots in (
-            *(group.slots for group in self._groups), self._send_slots, self._probe_slots
+            *(group.slots for group in self._groups), self._send_slots,
+            self._probe_slots, self._event_slots,
         ):  # fmt: skip
             slots.close()
         self.results.open_gate()
@@ -302,6 +306,7 @@ class Runner:
         if self._config.delivery.enabled:
             made.append(rounds("claim_commands", self._claim_commands, shortest, longest))
             made.append(rounds("claim_probes", self._claim_probes, tick, longest))
+            made.append(rounds("claim_domain_events", self._claim_events, tick, longest))
         return made
 
     async def _careful(
@@ -424,6 +429,38 @@ class Runner:
         )  # fmt: skip
         self.results.mark_probe(tenant, item["command_id"], item["fencing_token"], report)
 
+    async def _claim_events(self, tenant: str) -> Look:
+        if not await self._event_slots.wait():
+            return Look(found=False)
+        batch = await self._repeater(
+            "claim_domain_events",
+            lambda: self._gateway.claim_events(tenant, self.name, self._deliverer.kinds),
+            look=True,
+        )
+        if batch is None:
+            return Look(found=False)
+        self._event_slots.take(1)
+        telling = asyncio.create_task(self._tell(tenant, batch))
+        self._sending.add(telling)
+        telling.add_done_callback(lambda task: self._ended(task, self._event_slots))
+        return Look(found=True)
+
+    async def _tell(self, tenant: str, batch: dict[str, Any]) -> None:
+        told = await tell(batch, self._deliverer, self._gateway.notify, tenant, self._stop_sending)
+        self.results.counts["events told"] += told.count
+        if told.error is not None:
+            logger.warning("subscription %s: %s", batch["subscription"], told.error)
+        with contextlib.suppress(GaveUp):
+            outcome = await self._repeater(
+                "mark_published",
+                lambda: self._gateway.mark_published(
+                    tenant, batch["subscription"], batch["fencing_token"], told.to,
+                    None if told.error is None else write(told.error),
+                ),
+            )  # fmt: skip
+            if outcome != "Done":
+                logger.warning("subscription %s: %s", batch["subscription"], outcome)
+
     def _asked(self, asking: asyncio.Task[None]) -> None:
         self._ended(asking, self._probe_slots)
 
@@ -443,7 +480,7 @@ class Runner:
         self._activity += 1
         self._stirred.set()
         for a_round in self._rounds:
-            if a_round.name not in {"tick", "claim_probes"}:
+            if a_round.name not in {"tick", "claim_probes", "claim_domain_events"}:
                 a_round.wake(tenant)
         if self._wakeup:
             self._wakeup.tell()

@@ -17,6 +17,8 @@ from pgbpm.jsontext import storable, write
 GROUP = "pgbpm.delivery"
 PROBES = 8
 """Receivers asked at the same time, beside what is sent."""
+EVENTS = 4
+"""Subscriptions told at the same time."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,6 +12,7 @@ begin
     from (values
       ('engine.approval_required_task_types', null::bigint, null::bigint),
       ('engine.idempotency_key_days', 7, 3650),
+      ('engine.approval_policies', null, null),
       ('engine.loop_budget', 1, 1000000000),
       ('engine.max_call_depth', 1, 1000),
       ('engine.max_value_bytes', 65536, 100000000),
@@ -29,6 +30,10 @@ begin
   elsif p_name = 'engine.time_zone' then
     if jsonb_typeof(p_value) <> 'string' or not bpm_core.known_zone(p_value #>> '{}') then
       return format('%s takes the name of a time zone, such as Europe/Berlin, not %s.', p_name, left(p_value::text, 100));
+    end if;
+  elsif p_name = 'engine.approval_policies' then
+    if jsonb_typeof(p_value) <> 'object' or exists (select from jsonb_each(p_value) e where bpm_core.approval_problem(e.value) is not null) then
+      return format('%s takes an object of task types with their approval policies, not %s.', p_name, left(p_value::text, 500));
     end if;
   elsif r_known.lowest is null then
     if jsonb_typeof(p_value) <> 'array'

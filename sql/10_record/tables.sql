@@ -12,7 +12,8 @@ create type bpm_core.history_kind as enum (
   'MessageAwaited', 'MessageReceived', 'SignalAwaited', 'SignalReceived', 'SignalThrown', 'ConditionAwaited', 'ConditionMet', 'SubscriptionClosed',
   'ErrorThrown', 'ErrorCaught', 'EscalationThrown', 'EscalationCaught', 'IncidentOpened', 'IncidentResolved',
   'CompensationRecorded', 'CompensationStarted', 'CompensationCompleted', 'CompensationFailed', 'TransactionCancelled',
-  'ApprovalRequested', 'ApprovalDecided', 'ApprovalApplied', 'ApprovalClosed',
+  'ApprovalRequested', 'ApprovalDecided', 'ApprovalApplied', 'ApprovalClosed', 'ApprovalVoted', 'ApprovalReminded', 'ApprovalEscalated',
+  'ReviewRequested', 'ReviewDecided', 'ReviewSuperseded', 'ReviewClosed',
   'CommandWritten', 'CommandSent', 'CommandFailed', 'CommandUnknown', 'CommandRetried', 'CommandCancelled', 'CommandReconciled');
 comment on type bpm_core.history_kind is 'Closed vocabulary of history, explained in docs/reference/history.md.';
 

@@ -10,7 +10,10 @@ as $$
          coalesce(b.priority_level, 1::smallint), b.assignee, b.candidate_groups,
          case when n.kind = 'SendTask' then coalesce(nullif(btrim(n.attributes ->> 'bpm:destination'), ''), n.task_type) end,
          b.expressions, b.headers, case when p.node_id is null then t.input_schema else p.input_schema end,
-         case when p.node_id is null then t.checks_result else p.checks_result end
+         case when p.node_id is null then t.checks_result else p.checks_result end,
+         case when n.kind = 'ApprovalTask' then bpm_core.approval_policy(p_tenant_id, coalesce(p.task_version_id, t.task_version_id), n.task_type, n.attributes) end,
+         case when n.kind <> 'SendTask' then (select nullif(v.review_required, false) from bpm_core.task_version v
+                                               where v.tenant_id = p_tenant_id and v.id = coalesce(p.task_version_id, t.task_version_id)) end
     from unnest(p_nodes) n
     cross join lateral bpm_core.drawn_binding(n.attributes, n.extensions, n.lane) b
     left join unnest(p_pins) p on p.node_id = n.node_id

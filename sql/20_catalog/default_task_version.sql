@@ -16,6 +16,7 @@ begin
   v_draft.jitter := 0.1;
   v_draft.lease := interval '30 seconds';
   v_draft.approval_required := false;
+  v_draft.review_required := false;
   return v_draft;
 end
 $$;

@@ -20,6 +20,15 @@ as $$
      union all select 'bpm:type and bpm:destination are for its message, but it throws none'
       where n.tag in ('intermediateThrowEvent', 'endEvent') and n.event <> 'message' and n.attributes ?| array['bpm:type', 'bpm:destination']
      union all select 'bpm:approval can only be "required"' where n.attributes ->> 'bpm:approval' <> 'required'
+     union all select format('results of tasks of type %s are reviewed, and a send task has no result', n.task_type)
+      where n.kind = 'SendTask' and exists (select from pinned t join bpm_core.task_version v on v.tenant_id = p_tenant_id and v.id = t.task_version_id
+                                             where t.task_type = n.task_type and v.review_required)
+     union all select bpm_core.approval_problem(a.policy)
+       from (select bpm_core.approval_policy(
+                p_tenant_id, (select t.task_version_id from pinned t where t.task_type = n.task_type), n.task_type, n.attributes) as policy
+              where n.kind = 'ApprovalTask' or n.attributes ?| bpm_core.approval_attributes()) a
+      where bpm_core.approval_problem(a.policy) is not null
+     union all select 'it says how it is approved, but needs no approval' where n.kind <> 'ApprovalTask' and n.attributes ?| bpm_core.approval_attributes()
      union all select 'bpm:await is not executed yet; a send task goes on as soon as its command is written' where n.attributes ? 'bpm:await') p
   union all
   select bpm_core.fault('UnknownReference', format('%s is a task %s, which is not published for people.', n.label, n.attributes ->> 'bpm:type'), n.node_id, null,

@@ -4,9 +4,9 @@ returns text[]
 language sql immutable parallel safe
 as $$
   select case p_tag
-    when 'serviceTask' then array['bpm:type', 'bpm:retries', 'bpm:lease', 'bpm:priority', 'bpm:approval']
-    when 'scriptTask' then array['bpm:type', 'bpm:retries', 'bpm:lease', 'bpm:priority', 'bpm:approval']
-    when 'businessRuleTask' then array['bpm:type', 'bpm:retries', 'bpm:lease', 'bpm:priority', 'bpm:approval']
+    when 'serviceTask' then array['bpm:type', 'bpm:retries', 'bpm:lease', 'bpm:priority', 'bpm:approval'] || bpm_core.approval_attributes()
+    when 'scriptTask' then array['bpm:type', 'bpm:retries', 'bpm:lease', 'bpm:priority', 'bpm:approval'] || bpm_core.approval_attributes()
+    when 'businessRuleTask' then array['bpm:type', 'bpm:retries', 'bpm:lease', 'bpm:priority', 'bpm:approval'] || bpm_core.approval_attributes()
     when 'sendTask' then array['bpm:type', 'bpm:destination']
     when 'userTask' then array['bpm:type', 'bpm:priority', 'bpm:assignee', 'bpm:candidateGroups', 'bpm:candidateUsers', 'bpm:dueDate', 'bpm:followUpDate', 'bpm:formKey']
     when 'intermediateThrowEvent' then array['bpm:type', 'bpm:destination']

@@ -5,6 +5,8 @@ returns table (task_type text, task_version_id uuid, max_attempts integer, lease
                executor_kind bpm_core.executor_kind)
 language sql stable
 set search_path = pg_catalog, pg_temp
+set enable_nestloop = off
+set jit = off
 as $$
   select distinct on (v.task_type) v.task_type, v.id, v.max_attempts, v.lease, v.approval_required,
          v.input_schema, nullif(v.result_schema is not null, false), v.executor_kind

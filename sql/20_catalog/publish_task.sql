@@ -2,7 +2,9 @@
 -- those deployed before keep theirs until they are deployed again. What is not given is the default.
 -- p_input_schema, p_result_schema: JSON Schema, of the part that is checked (schema_problem): what a task is given has to meet the one when it is offered,
 -- what it gives back (its result, else its variables) the other. p_exclusion_rule, of tasks for people: who may not do it, {"requester": true (who started
--- the process), "earlier_actors": true or [node ids] (who did user tasks of it before), "actors": [names]}.
+-- the process), "earlier_actors": true or [node ids] (who did user tasks of it before), "delegates": true (whom one was handed on to), "actors": [names]}.
+-- p_approval_policy: how its approvals are decided, {required, approvers, veto, exclude, expires_in, remind_every, escalate_in, escalate_to}, see approval_problem.
+-- p_review_required: somebody else looks at each result before it counts (bpm.decide_review).
 -- The code of the definition and the type are the same unless both are given.
 -- Returns:  version number, and whether it is new.
 -- Raises:   BP400 neither code nor type, or too long. BP422 a value out of range, a schema or rule that is none, or a reserved type (bpm:…). BP403.
@@ -12,7 +14,8 @@ create or replace function bpm.publish_task(
   p_code text default null, p_task_type text default null, p_executor_kind text default 'Service', p_max_attempts integer default 3,
   p_backoff interval default interval '1 second', p_backoff_factor numeric default 2, p_backoff_cap interval default interval '5 minutes',
   p_jitter numeric default 0.1, p_lease interval default interval '30 seconds', p_approval_required boolean default false,
-  p_input_schema jsonb default null, p_result_schema jsonb default null, p_exclusion_rule jsonb default null, p_actor text default null, p_tenant_id text default '')
+  p_input_schema jsonb default null, p_result_schema jsonb default null, p_exclusion_rule jsonb default null, p_approval_policy jsonb default null,
+  p_review_required boolean default false, p_actor text default null, p_tenant_id text default '')
 returns table (version integer, is_new boolean)
 language plpgsql volatile security definer
 set search_path = pg_catalog, pg_temp
@@ -35,10 +38,12 @@ begin
          when coalesce(p_backoff_factor not between 1 and 100, true) then 'p_backoff_factor must be from 1 to 100.'
          when coalesce(p_jitter not between 0 and 1, true) then 'p_jitter must be from 0 to 1.'
          when p_approval_required is null then 'p_approval_required is null.'
+         when p_review_required is null then 'p_review_required is null.'
          when bpm_core.schema_problem(p_input_schema) is not null then 'p_input_schema, ' || bpm_core.schema_problem(p_input_schema) || '.'
          when bpm_core.schema_problem(p_result_schema) is not null then 'p_result_schema, ' || bpm_core.schema_problem(p_result_schema) || '.'
          when p_exclusion_rule is not null and p_executor_kind <> 'Human' then 'p_exclusion_rule is for tasks that people do: p_executor_kind Human.' end,
     bpm_core.exclusion_problem(p_exclusion_rule),
+    'p_approval_policy: ' || bpm_core.approval_problem(p_approval_policy) || '.',
     bpm_core.profile_fault(interval '0', 'Failed', p_max_attempts, p_backoff, p_backoff_cap, p_lease));
   if v_fault is not null then
     perform bpm_core.fail('BP422', v_fault, jsonb_build_object('task_type', v_draft.task_type), 'See publish_task in the reference.');
@@ -54,6 +59,8 @@ begin
   v_draft.input_schema := p_input_schema;
   v_draft.result_schema := p_result_schema;
   v_draft.exclusion_rule := p_exclusion_rule;
+  v_draft.approval_policy := p_approval_policy;
+  v_draft.review_required := p_review_required;
   select s.version, s.is_new, s.moved into version, is_new, v_moved from bpm_core.store_task_version(p_tenant_id, v_code, v_draft, v_actor) s;
   if v_moved then
     perform bpm_core.write_audit(p_tenant_id, v_actor, 'PublishTask', 'task', v_code, version, null,

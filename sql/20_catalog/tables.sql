@@ -76,6 +76,8 @@ create table bpm_core.task_version (
   lease             interval not null default interval '30 seconds' check (lease between interval '1 second' and interval '1 day'),
   approval_required boolean not null default false,
   exclusion_rule    jsonb,
+  approval_policy   jsonb,
+  review_required   boolean not null default false,
   created_by        text not null,
   published_at      timestamptz not null,
   primary key (tenant_id, id),
@@ -87,6 +89,7 @@ comment on table bpm_core.task_version is 'How one type of task is executed: ret
 comment on column bpm_core.task_version.input_schema is 'JSON Schema, of the part schema_problem lets through, which what a task is given has to meet when it is offered.';
 comment on column bpm_core.task_version.result_schema is 'The same of what it gives back: its result, or without one its variables.';
 comment on column bpm_core.task_version.exclusion_rule is 'Who may not do it: {"requester": true, "earlier_actors": true or node ids, "actors": names}.';
+comment on column bpm_core.task_version.approval_policy is 'How its approvals are decided, as approval_problem lets it through; null: one person, who may be anybody.';
 comment on column bpm_core.task_version.jitter is 'Share of the backoff by which it is lengthened at random, 0 to 1.';
 
 create table bpm_core.workflow_definition (
@@ -227,6 +230,8 @@ create table bpm_core.workflow_task_binding (
   headers             jsonb,
   input_schema        jsonb,
   checks_result       boolean check (checks_result),
+  approval            jsonb,
+  needs_review        boolean check (needs_review),
   primary key (tenant_id, workflow_version_id, node_id),
   foreign key (tenant_id, workflow_version_id, node_id) references bpm_core.workflow_node,
   foreign key (tenant_id, task_version_id) references bpm_core.task_version
@@ -234,6 +239,8 @@ create table bpm_core.workflow_task_binding (
 comment on table bpm_core.workflow_task_binding is 'Which task version a node is pinned to, with what the node overrides; max_attempts, lease and task_type are resolved here so that entering a task reads one row.';
 comment on column bpm_core.workflow_task_binding.input_schema is 'A copy of its task version''s; null: there is none, which costs nothing.';
 comment on column bpm_core.workflow_task_binding.checks_result is 'Its task version has a result schema; null: it has none.';
+comment on column bpm_core.workflow_task_binding.approval is 'Of a gated node: how it is decided, of setting, task version and node put together; null: one person, who may be anybody.';
+comment on column bpm_core.workflow_task_binding.needs_review is 'Results of its task version are reviewed; null: they are not.';
 comment on column bpm_core.workflow_task_binding.priority_level is '0 high, 1 normal, 2 low; handed out in that order.';
 comment on column bpm_core.workflow_task_binding.expressions is 'What depends on variables, compiled: inputs, outputs, assignee, groups, users, due, follow_up, priority; null: nothing does, which costs nothing.';
 comment on column bpm_core.workflow_task_binding.headers is 'What the drawing tells the worker besides the variables, an object of texts.';

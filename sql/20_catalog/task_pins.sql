@@ -16,7 +16,7 @@ begin
     select e.key as node_id, coalesce(e.value ->> 'task', e.value #>> '{}') as code, (e.value ->> 'version')::integer as version
       from jsonb_each(p_tasks) e),
   pin as materialized (
-    select w.node_id, w.code, w.version, n.kind, n.task_type, v.id, v.max_attempts, v.lease, v.input_schema, nullif(v.result_schema is not null, false) as checks_result, v.task_type as pinned_type, v.executor_kind, v.approval_required,
+    select w.node_id, w.code, w.version, n.kind, n.task_type, v.id, v.max_attempts, v.lease, v.input_schema, nullif(v.result_schema is not null, false) as checks_result, v.task_type as pinned_type, v.executor_kind, v.approval_required, v.review_required,
            d.archived_at is not null as archived
       from wish w
       left join unnest(p_nodes) n on n.process_pos = p_process_pos and n.node_id = w.node_id
@@ -32,6 +32,7 @@ begin
              when p.kind = 'UserTask' and p.executor_kind <> 'Human' then format('people do not execute the task %L (%s)', p.code, p.executor_kind)
              when p.kind <> 'UserTask' and p.pinned_type <> p.task_type then format('the task %L is of type %L, the node of type %L', p.code, p.pinned_type, p.task_type)
              when p.kind = 'SendTask' and p.checks_result then format('the task %L has a result schema, and a send task has no result', p.code)
+             when p.kind = 'SendTask' and p.review_required then format('results of the task %L are reviewed, and a send task has no result', p.code)
              when p.approval_required and p.kind <> 'ApprovalTask' then format('the task %L needs approval, the node does not say so', p.code) end as fault
       from pin p)
   select array_agg(row(j.node_id, j.id, j.max_attempts, j.lease, j.input_schema, j.checks_result)::bpm_core.task_pin),

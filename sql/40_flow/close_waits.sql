@@ -1,6 +1,6 @@
--- Closes whatever waits on these tokens: tasks, timers, subscriptions, approvals, open incidents, what they called, and the scopes they are hosts of
+-- Closes whatever waits on these tokens: tasks, timers, subscriptions, approvals, reviews, open incidents, what they called, and the scopes they are hosts of
 -- with all that is inside. The tokens themselves are left alone.
--- Writes:   task_instance, execution, timer, subscription, approval_record, incident, scope, inbox, history_event.
+-- Writes:   task_instance, execution, timer, subscription, approval_record, review, incident, scope, inbox, history_event.
 create or replace function bpm_core.close_waits(p_hosts bpm_core.moving[])
 returns void
 language plpgsql volatile
@@ -19,6 +19,7 @@ begin
   perform bpm_core.close_tasks(p_hosts);
   perform bpm_core.close_events((p_hosts[1]).tenant_id, v_tokens);
   perform bpm_core.close_approvals((p_hosts[1]).tenant_id, v_tokens);
+  perform bpm_core.close_reviews(p_hosts);
   perform bpm_core.close_incidents(p_hosts);
   perform bpm_core.close_calls((p_hosts[1]).tenant_id, v_tokens);
   perform bpm_core.close_scopes((p_hosts[1]).tenant_id, v_tokens);

@@ -18,6 +18,7 @@ begin
   insert into bpm_core.history_event (tenant_id, workflow_instance_id, at, kind, from_state, to_state, detail)
   select p_tenant_id, e.id, p_at, ('Instance' || p_status)::bpm_core.history_kind, 'Running', p_status::text, p_detail
     from unnest(p_instances) e(id);
+  perform bpm_core.emit_events(p_tenant_id, 'Instance' || p_status, p_instances, array_fill(p_detail, array[cardinality(p_instances)]));
   -- Shared parents come after tasks and tokens in the lock order, each class once and sorted.
   select array_agg(w.process_instance_id) filter (where w.ends_process), array_agg(w.id) filter (where w.parent_token_id is not null),
          array_agg(w.id) filter (where not w.ends_process and w.parent_token_id is null)

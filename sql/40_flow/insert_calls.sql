@@ -27,6 +27,7 @@ begin
   select (c.host).tenant_id, c.child_id, v_now, 'InstanceStarted', c.token_id, c.start_node_id, 'Running',
          jsonb_build_object('workflow_version', c.workflow_version_id, 'caller', (c.host).instance_id, 'inputs', c.inputs)
     from unnest(p_calls) c;
+  perform bpm_core.emit_events((p_calls[1].host).tenant_id, 'InstanceStarted', array(select c.child_id from unnest(p_calls) c));
   return array(
     select row((c.host).tenant_id, c.child_id, c.workflow_version_id, bpm_core.root_scope(), c.token_id, c.start_node_id, null, null)::bpm_core.moving
       from unnest(p_calls) c);

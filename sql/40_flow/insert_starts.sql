@@ -1,7 +1,7 @@
 -- Creates the instances of starts that stand: business case, process instance, workflow instance, first token; of a process of several workflows (is_several)
 -- those that begin at once. Nothing moves yet. A business case that was closed is open again.
 -- Returns:  moving[], the first tokens, leaving their start events.
--- Writes:   business_case, process_instance, workflow_instance, token, history_event, and what begin_workflows writes.
+-- Writes:   business_case, process_instance, workflow_instance, token, history_event, event_outbox, and what begin_workflows writes.
 create or replace function bpm_core.insert_starts(p_tenant_id text, p_starts bpm_core.start[], p_actor text, p_now timestamptz)
 returns bpm_core.moving[]
 language plpgsql volatile
@@ -52,6 +52,7 @@ begin
          array_agg(distinct b.case_id) filter (where b.case_state = 'Closed')
     into v_leaving, v_several, v_closed
     from born b;
+  perform bpm_core.emit_events(p_tenant_id, 'InstanceStarted', array(select l.instance_id from unnest(v_leaving) l));
   if v_several is not null then
     v_leaving := v_leaving || bpm_core.begin_workflows(p_tenant_id, v_several, true, p_actor, p_now);
   end if;

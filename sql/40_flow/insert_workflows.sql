@@ -31,6 +31,7 @@ begin
             from unnest(p_due) d where d.fate = 'Skip' group by d.process_instance_id offset 0) k
    where p.tenant_id = k.tenant_id and p.id = k.process_instance_id;
   perform bpm_core.stop_starts(p_tenant_id, array(select d from unnest(p_due) d where d.fate = 'Stop'), p_now);
+  perform bpm_core.emit_events(p_tenant_id, 'InstanceStarted', array(select d.workflow_instance_id from unnest(p_due) d where d.fate = 'Begin'));
   return array(
     select row(p_tenant_id, d.workflow_instance_id, d.workflow_version_id, bpm_core.root_scope(), d.token_id, d.start_node_id, null, null)::bpm_core.moving
       from unnest(p_due) d

@@ -2,8 +2,9 @@
 -- suspended instances are noted as parked: that the task is completed, history tells when its token goes on, and their output mappings are applied then.
 -- An answer that does not meet the result schema of its task is kept apart, and its task stays as it is.
 -- Output mappings are applied here; where one cannot be evaluated the result is kept and the token stops.
--- Returns:  accepted[], in item order; who is missing has lost (answer_outcome says how), or was stopped.
--- Writes:   task_instance, execution, result, history_event: one row each per answer; rejected_result; token, incident of one stopped.
+-- Results that are to be reviewed are kept and noted as parked, too; a review is asked for.
+-- Returns:  accepted[], in item order; who is missing has lost (answer_outcome says how), was stopped, or is to be reviewed.
+-- Writes:   task_instance, execution, result, history_event: one row each per answer; rejected_result; token, incident of one stopped; what ask_reviews writes.
 create or replace function bpm_core.accept_answers(p_tenant_id text, p_answers bpm_core.answer[], p_suspended uuid[], p_now timestamptz)
 returns bpm_core.accepted[]
 language plpgsql volatile
@@ -15,6 +16,7 @@ as $$
 declare
   v_accepted bpm_core.accepted[];
   v_unmapped bpm_core.unmapped[];
+  v_reviewed bpm_core.reviewed[];
 begin
   with answer as materialized (
     -- Per token, not per task: a late answer under an old token must not stand before the right one in the same call.
@@ -45,19 +47,19 @@ begin
       from held a
      where a.fault is null and t.tenant_id = a.tenant_id and t.id = a.task_id
     returning a.item, t.id, t.workflow_instance_id, t.token_id, t.scope_id, t.node_id, t.attempt, t.worker_id, t.fencing_token, t.claimed_at, t.lease_until,
-              a.variables, a.output, a.content_hash, t.outputs, t.input),
+              a.variables, a.output, a.content_hash, t.outputs, t.input, t.needs_review),
   mapped as materialized (
     select d.*, coalesce(m.patch, case when m.problem is null then d.variables else '{}' end) as patch, m.problem, m.detail
       from done d
       left join lateral (select m.* from bpm_core.mapped_outputs(p_tenant_id, d.workflow_instance_id, d.scope_id, d.outputs, d.input, d.variables) m
-                          where d.outputs is not null and d.workflow_instance_id <> all (p_suspended) offset 0) m on true),
+                          where d.outputs is not null and d.needs_review is null and d.workflow_instance_id <> all (p_suspended) offset 0) m on true),
   executed as (
     insert into bpm_core.execution (tenant_id, task_instance_id, attempt, worker_id, fencing_token, claimed_at, lease_until, ended_at, state, outcome)
     select p_tenant_id, d.id, d.attempt, d.worker_id, d.fencing_token, d.claimed_at, d.lease_until, p_now, 'Succeeded', 'Completed'
       from done d),
   kept as (
-    insert into bpm_core.result (tenant_id, task_instance_id, attempt, output, content_hash, created_by, created_at)
-    select p_tenant_id, d.id, d.attempt, d.output, d.content_hash, d.worker_id, p_now
+    insert into bpm_core.result (tenant_id, task_instance_id, attempt, output, verdict, content_hash, created_by, created_at)
+    select p_tenant_id, d.id, d.attempt, d.output, case when d.needs_review then 'NeedsReview' else 'Accepted' end::bpm_core.verdict, d.content_hash, d.worker_id, p_now
       from done d),
   noted as (
     insert into bpm_core.history_event (tenant_id, workflow_instance_id, at, kind, token_id, node_id, actor, detail)
@@ -67,13 +69,18 @@ begin
                 else jsonb_build_object('task', d.id, 'attempt', d.attempt, 'variables', d.patch)
                      || case when d.scope_id is null then '{}' else bpm_core.local_names(p_tenant_id, d.scope_id, d.patch) end end
       from mapped d
-     cross join lateral (select d.workflow_instance_id = any (p_suspended)) s(parked)
+     cross join lateral (select d.needs_review or d.workflow_instance_id = any (p_suspended)) s(parked)
      order by d.item)
-  select array_agg(row(d.item, d.id, d.workflow_instance_id, d.token_id, d.node_id, d.attempt, d.patch, d.scope_id)::bpm_core.accepted order by d.item) filter (where d.problem is null),
+  select array_agg(row(d.item, d.id, d.workflow_instance_id, d.token_id, d.node_id, d.attempt, d.patch, d.scope_id)::bpm_core.accepted order by d.item) filter (where d.problem is null and d.needs_review is null),
          array_agg(row(row(d.item, d.id, d.workflow_instance_id, d.token_id, d.node_id, d.attempt, d.patch, d.scope_id), d.problem, d.detail)::bpm_core.unmapped)
-           filter (where d.problem is not null)
-    into v_accepted, v_unmapped
+           filter (where d.problem is not null),
+         array_agg(row(d.id, d.attempt, d.token_id, d.workflow_instance_id, d.variables, (select a.record from unnest(p_answers) a where a.item = d.item), d.content_hash)::bpm_core.reviewed
+                   order by d.item) filter (where d.needs_review)
+    into v_accepted, v_unmapped, v_reviewed
     from mapped d;
+  if v_reviewed is not null then
+    perform bpm_core.ask_reviews(p_tenant_id, v_reviewed);
+  end if;
   if v_unmapped is not null then
     perform bpm_core.stop_unmapped(p_tenant_id, v_unmapped);
   end if;

@@ -1,9 +1,10 @@
 -- Like claim_tasks, from where the caller's positions stand; what runners use. Hand back the positions with the next claim, also after an empty one.
 -- After a rolled-back claim drop them.
+-- p_request_id as in claim_tasks; a claim given again hands the positions back as they came.
 -- Returns:  one row: tasks jsonb (array of objects with the columns of claim_tasks), positions jsonb (opaque),
 --           next_due_at (when the next task of these types becomes ready; null: none known).
--- Raises:   BP403, BP422 as claim_tasks; BP400 positions that are not ours.
--- Writes:   task_instance; execution, where an instance is being suspended. Locks: task_instance, skip locked.
+-- Raises:   BP403, BP409, BP422 as claim_tasks; BP400 positions that are not ours.
+-- Writes:   task_instance; execution, where an instance is being suspended; idempotency_key with a request id. Locks: task_instance, skip locked.
 create or replace function bpm.claim_tasks_at(
   p_worker text, p_types text[], p_limit integer default 1, p_lease interval default null, p_request_id text default null,
   p_positions jsonb default null, p_tenant_id text default '')
@@ -22,6 +23,16 @@ declare
 begin
   perform bpm_core.enter_call(p_tenant_id, 'worker');
   perform bpm_core.check_claim(p_worker, p_types, p_limit, p_lease, p_request_id);
+  if p_request_id is not null then
+    v_handed := bpm_core.replayed_claim(p_tenant_id, p_worker, p_types, p_limit, p_lease, p_request_id);
+    if v_handed is not null then
+      perform bpm_core.check_positions(p_positions, 'array');
+      tasks := bpm_core.claimed_json(v_handed);
+      positions := coalesce(p_positions, '{}');
+      return next;
+      return;
+    end if;
+  end if;
   v_now := bpm_core.now();
   v_scans := bpm_core.open_slots(p_types, p_positions, v_now);
   v_claimed := array(
@@ -34,8 +45,10 @@ begin
   if exists (select from unnest(v_claimed) c where c.suspended) then
     v_handed := bpm_core.put_back_claimed(p_tenant_id, v_claimed);
   end if;
-  tasks := coalesce((
-    select jsonb_agg(to_jsonb(c) - '{slot,available_at,suspended}'::text[]) from unnest(v_handed) c), '[]');
+  if p_request_id is not null then
+    perform bpm_core.remember_claim(p_tenant_id, p_worker, p_types, p_limit, p_lease, p_request_id, v_handed);
+  end if;
+  tasks := bpm_core.claimed_json(v_handed);
   positions := bpm_core.close_slots(v_scans, v_claimed, cardinality(v_claimed) < p_limit, v_now);
   if cardinality(v_claimed) < p_limit then
     next_due_at := bpm_core.next_task_due(p_tenant_id, p_types, v_now);

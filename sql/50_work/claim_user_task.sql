@@ -1,9 +1,9 @@
 -- A person takes a user task. The first wins; taking one's own again changes nothing.
--- Returns:  one row: task_id, outcome Done, assignee.
+-- Returns:  one row: task_id, outcome Done, assignee, fencing_token (for complete_user_task; it grows whenever the task changes hands).
 -- Raises:   BP403 no grant, or excluded by the task's exclusion rule (detail names the rule); BP404, BP409 somebody else holds it (detail names them) or it is no longer open.
 -- Writes:   task_instance, audit_event. Locks: task_instance.
 create or replace function bpm.claim_user_task(p_task_id uuid, p_actor text default null, p_tenant_id text default '')
-returns table (task_id uuid, outcome bpm.outcome, assignee text)
+returns table (task_id uuid, outcome bpm.outcome, assignee text, fencing_token bigint)
 language plpgsql volatile security definer
 set search_path = pg_catalog, pg_temp
 set plan_cache_mode = force_generic_plan
@@ -24,9 +24,12 @@ begin
         jsonb_build_object('claimed_by', r_task.assignee));
     end if;
     perform bpm_core.check_excluded(r_task, v_actor);
-    update bpm_core.task_instance t set assignee = v_actor where t.tenant_id = p_tenant_id and t.id = p_task_id;
+    update bpm_core.task_instance t
+       set assignee = v_actor, fencing_token = t.fencing_token + 1
+     where t.tenant_id = p_tenant_id and t.id = p_task_id
+    returning t.* into r_task;
     perform bpm_core.write_audit(p_tenant_id, v_actor, 'ClaimUserTask', 'task_instance', p_task_id::text);
   end if;
-  return query select p_task_id, 'Done'::bpm.outcome, v_actor;
+  return query select p_task_id, 'Done'::bpm.outcome, v_actor, r_task.fencing_token;
 end
 $$;

@@ -1,12 +1,12 @@
 -- A person completes a user task: the variables named are patched, the token goes on. An unclaimed one is claimed by completing it.
--- p_evidence, p_facts: as in complete_tasks.
+-- p_evidence, p_facts: as in complete_tasks. p_fencing_token: the one the form was opened with, to be refused when the task has changed hands since.
 -- Returns:  one row: task_id, outcome Completed (also for an unchanged repeat by the same person), instance_status.
--- Raises:   BP403 no grant, or excluded by the task's exclusion rule; BP404, BP409 somebody else holds it, or it was completed with something else, or is closed; a subject is at another version
+-- Raises:   BP403 no grant, or excluded by the task's exclusion rule; BP404, BP409 somebody else holds it, it is delegated, the form is stale (detail: what it is now), or it was completed with something else, or is closed; a subject is at another version
 --           than expected, or evidence was purged; BP422 variables, evidence or facts refused, or the variables do not meet the result schema; BP423 suspended.
 -- Writes:   as an ordinary step, and audit_event. Locks: workflow_instance, then task_instance, then subject.
 create or replace function bpm.complete_user_task(
   p_task_id uuid, p_variables jsonb default '{}', p_actor text default null, p_evidence jsonb default null, p_facts jsonb default null,
-  p_tenant_id text default '')
+  p_fencing_token bigint default null, p_tenant_id text default '')
 returns table (task_id uuid, outcome bpm.outcome, instance_status text)
 language plpgsql volatile security definer
 set search_path = pg_catalog, pg_temp
@@ -19,6 +19,7 @@ declare
   v_actor    text;
   v_record   jsonb := bpm_core.record_of(p_evidence, p_facts);
   v_accepted bpm_core.accepted;
+  r_task     bpm_core.task_instance;
 begin
   perform bpm_core.enter_call(p_tenant_id, 'operator');
   v_actor := bpm_core.acting_as(p_tenant_id, p_actor);
@@ -30,7 +31,9 @@ begin
   end if;
   perform bpm_core.lock_instances_of_tasks(p_tenant_id, array[p_task_id]);
   if not bpm_core.is_completed_by(p_tenant_id, p_task_id, v_actor, p_variables, v_record) then
-    v_accepted := bpm_core.answer_user_task(bpm_core.lock_user_task(p_tenant_id, p_task_id), p_variables, v_actor, v_record);
+    r_task := bpm_core.lock_user_task(p_tenant_id, p_task_id);
+    perform bpm_core.check_form(r_task, p_fencing_token);
+    v_accepted := bpm_core.answer_user_task(r_task, p_variables, v_actor, v_record);
     if v_accepted.task_id is not null then
       perform bpm_core.continue_accepted(p_tenant_id, array[v_accepted]);
     end if;

@@ -20,7 +20,7 @@ begin
      where t.tenant_id = a.tenant_id and t.id = a.token_id
     returning a::bpm_core.moving as token, a.tenant_id, a.instance_id, a.scope_id, a.token_id, a.node_id, a.version_id, t.visit),
   offer as materialized (
-    select r.*, b.task_version_id, b.task_type, b.priority_level, b.max_attempts, b.lease, b.assignee, b.candidate_groups, b.headers, b.checks_result,
+    select r.*, b.task_version_id, b.task_type, b.priority_level, b.max_attempts, b.lease, b.assignee, b.candidate_groups, b.headers, b.checks_result, b.needs_review,
            b.expressions -> 'outputs' as outputs, s as settings
       from rested r
      cross join lateral (select b.* from bpm_core.workflow_task_binding b
@@ -33,10 +33,10 @@ begin
   offered as (
     insert into bpm_core.task_instance (
       tenant_id, id, workflow_instance_id, token_id, scope_id, visit, node_id, task_version_id, task_type, priority_level, available_at, max_attempts, lease,
-      input, outputs, headers, checks_result, assignee, candidate_groups, candidate_users, due_at, follow_up_at)
+      input, outputs, headers, checks_result, needs_review, assignee, candidate_groups, candidate_users, due_at, follow_up_at)
     select o.tenant_id, bpm_core.new_id(), o.instance_id, o.token_id, nullif(o.scope_id, bpm_core.root_scope()), o.visit, o.node_id, o.task_version_id, o.task_type,
            coalesce((o.settings).priority_level, o.priority_level), bpm_core.now(), o.max_attempts, o.lease,
-           (o.settings).input, o.outputs, o.headers, o.checks_result, coalesce(o.assignee, (o.settings).assignee), coalesce((o.settings).candidate_groups, o.candidate_groups), (o.settings).candidate_users, (o.settings).due_at, (o.settings).follow_up_at
+           (o.settings).input, o.outputs, o.headers, o.checks_result, o.needs_review, coalesce(o.assignee, (o.settings).assignee), coalesce((o.settings).candidate_groups, o.candidate_groups), (o.settings).candidate_users, (o.settings).due_at, (o.settings).follow_up_at
       from offer o
      where (o.settings).problem is null)
   select array_agg(bpm_core.task_trouble(o.token, (o.settings).problem, (o.settings).detail))

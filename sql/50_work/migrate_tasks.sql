@@ -17,7 +17,7 @@ declare
 begin
   perform bpm_core.lock_tasks(p_tenant_id, v_open);
   with bound as materialized (
-    select t.tenant_id, t.id, b.node_id, b.task_version_id, b.task_type, b.priority_level, b.lease, b.headers, b.checks_result,
+    select t.tenant_id, t.id, b.node_id, b.task_version_id, b.task_type, b.priority_level, b.lease, b.headers, b.checks_result, b.needs_review,
            b.expressions -> 'outputs' as outputs, b.max_attempts - o.max_attempts as more
       from (select p_tenant_id as tenant_id, k.id from unnest(v_open) k(id) offset 0) k
      cross join lateral (select t.tenant_id, t.id, t.node_id, t.state from bpm_core.task_instance t where t.tenant_id = k.tenant_id and t.id = k.id offset 0) t
@@ -28,7 +28,7 @@ begin
      where t.state in ('Ready', 'Executing', 'Held', 'Failed'))
   update bpm_core.task_instance t
      set node_id = b.node_id, task_version_id = b.task_version_id, task_type = b.task_type, priority_level = b.priority_level, lease = b.lease,
-         headers = b.headers, outputs = b.outputs, checks_result = b.checks_result,
+         headers = b.headers, outputs = b.outputs, checks_result = b.checks_result, needs_review = b.needs_review,
          -- A task that failed for good does not come to life again by having more of them.
          max_attempts = case when t.state = 'Failed' then t.max_attempts
                              else greatest(t.attempt + (t.state <> 'Executing')::integer, t.max_attempts + b.more) end,

@@ -13,7 +13,7 @@ declare
   v_troubles bpm_core.trouble[];
 begin
   with offer as materialized (
-    select t.*, w.workflow_version_id, b.task_version_id, b.task_type, b.priority_level, b.max_attempts, b.lease, b.assignee, b.candidate_groups, b.headers, b.checks_result,
+    select t.*, w.workflow_version_id, b.task_version_id, b.task_type, b.priority_level, b.max_attempts, b.lease, b.assignee, b.candidate_groups, b.headers, b.checks_result, b.needs_review,
            b.expressions -> 'outputs' as outputs, s as settings
       from (select p_tenant_id as tenant_id, k.* from unnest(p_tokens) k(id) offset 0) k
      cross join lateral (select t.* from bpm_core.token t where t.tenant_id = k.tenant_id and t.id = k.id offset 0) t
@@ -29,10 +29,10 @@ begin
   offered as (
     insert into bpm_core.task_instance (
       tenant_id, id, workflow_instance_id, token_id, scope_id, visit, node_id, task_version_id, task_type, priority_level, available_at, max_attempts, lease,
-      input, outputs, headers, checks_result, due_at, follow_up_at)
+      input, outputs, headers, checks_result, needs_review, due_at, follow_up_at)
     select o.tenant_id, bpm_core.new_id(), o.workflow_instance_id, o.id, nullif(o.scope_id, bpm_core.root_scope()), o.visit, o.node_id, o.task_version_id,
            o.task_type, coalesce((o.settings).priority_level, o.priority_level), bpm_core.now(), o.max_attempts, o.lease,
-           (o.settings).input, o.outputs, o.headers, o.checks_result, (o.settings).due_at, (o.settings).follow_up_at
+           (o.settings).input, o.outputs, o.headers, o.checks_result, o.needs_review, (o.settings).due_at, (o.settings).follow_up_at
       from offer o
      where (o.settings).problem is null)
   select array_agg(bpm_core.task_trouble(

@@ -59,12 +59,18 @@ create table bpm_core.task_instance (
   candidate_users      text[],
   outputs              jsonb,
   headers              jsonb,
+  owner                text,
+  delegation           text check (delegation in ('Pending', 'Resolved')),
+  delegates            text[],
+  needs_review         boolean check (needs_review),
   checks_result        boolean check (checks_result),
   primary key (tenant_id, id),
   foreign key (tenant_id, token_id) references bpm_core.token,
   check (state <> 'Executing' or (worker_id is not null and lease_until is not null and claimed_at is not null)),
   check (state not in ('Ready', 'Held') or (worker_id is null and lease_until is null and claimed_at is null)),
-  check (attempt <= max_attempts)
+  check (attempt <= max_attempts),
+  check ((delegation is null) = (owner is null)),
+  check (delegation is null or delegates is not null)
 ) with (fillfactor = 75, autovacuum_vacuum_scale_factor = 0.02, autovacuum_vacuum_insert_scale_factor = 0.1);
 create index task_ready on bpm_core.task_instance (tenant_id, task_type, priority_level, available_at, id) where state = 'Ready';
 create index task_lease on bpm_core.task_instance (tenant_id, lease_until, id) where state = 'Executing';
@@ -78,6 +84,23 @@ comment on column bpm_core.task_instance.outputs is 'Its output mappings, compil
 comment on column bpm_core.task_instance.headers is 'A copy of its binding''s, so that a claim reads one row.';
 comment on column bpm_core.task_instance.checks_result is 'Its task version has a result schema; null: it has none, so that an answer needs no look at it.';
 comment on column bpm_core.task_instance.available_at is 'When it may be claimed: greatest(due, the clock at the write).';
+
+comment on column bpm_core.task_instance.owner is 'Who handed a user task on and answers for it.';
+comment on column bpm_core.task_instance.delegation is 'Pending: its assignee is to hand it back with what they found. Resolved: they did.';
+comment on column bpm_core.task_instance.delegates is 'Everybody it was ever handed on to.';
+
+create table bpm_core.task_comment (
+  tenant_id        text collate "C" not null default '',
+  id               uuid not null,
+  task_instance_id uuid not null,
+  author           text not null,
+  said             text not null check (length(said) between 1 and 4000),
+  created_at       timestamptz not null,
+  primary key (tenant_id, id),
+  foreign key (tenant_id, task_instance_id) references bpm_core.task_instance
+);
+create index task_comment_of_task on bpm_core.task_comment (task_instance_id, id);
+comment on table bpm_core.task_comment is 'What people say about a user task. Append-only.';
 
 create table bpm_core.execution (
   tenant_id        text collate "C" not null default '',

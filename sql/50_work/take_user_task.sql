@@ -1,6 +1,6 @@
 -- Under the locks: a person's answer begins: one attempt, which ends in the same transaction.
 -- Returns:  task_instance as it is now.
--- Raises:   BP403 the actor is excluded; BP409 somebody else holds it; BP409, BP423 the instance is not running.
+-- Raises:   BP403 the actor is excluded; BP409 somebody else holds it, or it is delegated; BP409, BP423 the instance is not running.
 -- Writes:   task_instance.
 create or replace function bpm_core.take_user_task(p_task bpm_core.task_instance, p_state bpm_core.task_state, p_actor text)
 returns bpm_core.task_instance
@@ -18,6 +18,9 @@ begin
   if p_task.assignee is not null and p_task.assignee <> p_actor then
     perform bpm_core.fail('BP409', format('User task %s is claimed by %s.', p_task.id, p_task.assignee),
       jsonb_build_object('claimed_by', p_task.assignee));
+  elsif p_task.delegation = 'Pending' then
+    perform bpm_core.fail('BP409', format('User task %s was handed on by %s, who will answer it.', p_task.id, p_task.owner),
+      jsonb_build_object('owner', p_task.owner), 'Hand it back with bpm.resolve_user_task.');
   end if;
   perform bpm_core.check_excluded(p_task, p_actor);
   update bpm_core.task_instance t

@@ -1,6 +1,6 @@
 -- The arguments of a decision.
--- Raises:   BP422 decision or note out of range.
-create or replace function bpm_core.check_decision(p_decision text, p_note text)
+-- Raises:   BP422 decision, note or evidence out of range.
+create or replace function bpm_core.check_decision(p_decision text, p_note text, p_evidence jsonb)
 returns void
 language plpgsql stable
 set search_path = pg_catalog, pg_temp
@@ -11,6 +11,8 @@ begin
       jsonb_build_object('decision', p_decision), 'Decide Approved or Rejected.');
   elsif length(p_note) > 4000 then
     perform bpm_core.fail('BP422', format('The note has %s characters; at most 4000.', length(p_note)), jsonb_build_object('length', length(p_note)));
+  elsif p_evidence is not null and bpm_core.evidence_fault(p_evidence) is not null then
+    perform bpm_core.fail('BP422', bpm_core.evidence_fault(p_evidence));
   end if;
 end
 $$;

@@ -58,6 +58,7 @@ begin
          || jsonb_build_object('detail', m.detail)
     from move m;
   perform bpm_core.bury_commands(p_tenant_id, array(select m from unnest(p_moves) m where m.state = 'Failed'));
+  perform bpm_core.tell_of_commands(p_tenant_id, p_moves);
   perform bpm_core.free_slots(p_tenant_id, p_moves);
   perform bpm_core.wake_sequences(p_tenant_id, array(select m.outbox_id from unnest(p_moves) m where m.state in ('Sent', 'Failed')));
   perform bpm_core.judge_destinations(p_tenant_id, p_moves);

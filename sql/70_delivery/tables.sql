@@ -151,3 +151,60 @@ create table bpm_core.destination_slot (
 ) with (fillfactor = 50, autovacuum_vacuum_scale_factor = 0.02);
 comment on table bpm_core.destination_slot is 'What bounds a destination: a command is claimed together with one free slot of each kind that is bounded. Rows, not counting: two claims that count at once both find room.';
 comment on column bpm_core.destination_slot.free_at is 'Concurrency: the end of the lease, or when the attempt ended. Rate: rate_period after the claim.';
+
+-- Domain events: what happened, told to those who subscribed.
+
+create type bpm_core.publication_state as enum ('Pending', 'Published', 'Parked');
+
+create table bpm_core.event_stream (
+  tenant_id text collate "C" not null default '',
+  last_no   bigint not null default 0,
+  primary key (tenant_id)
+) with (fillfactor = 50, autovacuum_vacuum_scale_factor = 0.02);
+comment on table bpm_core.event_stream is 'The number of the last published event of a tenant. Whoever publishes holds the row, so that the order of numbers is the order of commits.';
+
+create table bpm_core.event_outbox (
+  tenant_id    text collate "C" not null default '',
+  id           uuid not null,
+  seq          bigint generated always as identity (cache 1),
+  event_type   text collate "C" not null,
+  aggregate_id uuid not null,
+  process_code text collate "C" not null,
+  payload      jsonb not null,
+  state        bpm_core.publication_state not null default 'Pending',
+  published_no bigint,
+  created_at   timestamptz not null,
+  published_at timestamptz,
+  primary key (tenant_id, id),
+  check ((state = 'Published') = (published_no is not null)),
+  check ((state = 'Published') = (published_at is not null))
+) with (fillfactor = 80, autovacuum_vacuum_scale_factor = 0.02);
+create index event_outbox_pending on bpm_core.event_outbox (tenant_id, seq) where state = 'Pending';
+create unique index event_outbox_published on bpm_core.event_outbox (tenant_id, published_no) where published_no is not null;
+comment on table bpm_core.event_outbox is 'Domain events, written with what they tell of, in one transaction. tick publishes them: gives them their numbers, per aggregate in the order they were written.';
+comment on column bpm_core.event_outbox.seq is 'Drawn under the instance lock: per aggregate the order of commits.';
+comment on column bpm_core.event_outbox.aggregate_id is 'The workflow instance. No foreign key: events outlive it.';
+
+create table bpm_core.event_subscription (
+  tenant_id        text collate "C" not null default '',
+  code             text collate "C" not null,
+  process_code     text collate "C",
+  event_types      text[],
+  destination_code text collate "C",
+  notify_channel   text,
+  cursor_no        bigint not null,
+  attempt          integer not null default 0,
+  next_at          timestamptz not null,
+  fencing_token    bigint not null default 0,
+  worker_id        text,
+  lease_until      timestamptz,
+  last_error       jsonb,
+  created_by       text not null,
+  created_at       timestamptz not null,
+  ended_at         timestamptz,
+  primary key (tenant_id, code),
+  check (destination_code is null or notify_channel is null),
+  check ((worker_id is null) = (lease_until is null))
+) with (fillfactor = 50, autovacuum_vacuum_scale_factor = 0.02);
+comment on table bpm_core.event_subscription is 'Who is told of events: a destination, a channel of NOTIFY, or one who asks. Events are written only where somebody subscribed.';
+comment on column bpm_core.event_subscription.cursor_no is 'What it has: every event up to this number. Moved only after it was told, so that a crash tells it again.';

@@ -97,3 +97,40 @@ select d.tenant_id,
   left join bpm_core.destination_gate g on g.tenant_id = d.tenant_id and g.destination_id = d.id
  where d.tenant_id = any (array(select bpm_core.visible_tenants()));
 comment on view bpm.destination is 'Where commands go, how the receivers behave, and the circuit breakers: Closed (it is sent to), Open (until probe_at nothing is; held_by: until a person says so), HalfOpen (one command is tried).';
+
+create or replace view bpm.domain_event with (security_barrier) as
+select e.tenant_id,
+       e.published_no,
+       e.id as event_id,
+       e.event_type,
+       e.state::text as state,
+       e.process_code,
+       e.aggregate_id as workflow_instance_id,
+       e.payload,
+       e.created_at,
+       e.published_at
+  from bpm_core.event_outbox e
+ where e.tenant_id = any (array(select bpm_core.visible_tenants()));
+comment on view bpm.domain_event is 'What happened, as subscribers are told: Pending (about to be numbered), Published, Parked (of a type nobody knows).';
+
+create or replace view bpm.event_subscription with (security_barrier) as
+select s.tenant_id,
+       s.code,
+       s.process_code,
+       s.event_types,
+       s.destination_code,
+       s.notify_channel,
+       s.cursor_no,
+       t.last_no - s.cursor_no as behind,
+       s.attempt,
+       s.next_at,
+       s.worker_id,
+       s.lease_until,
+       s.last_error,
+       s.created_by,
+       s.created_at,
+       s.ended_at
+  from bpm_core.event_subscription s
+  left join bpm_core.event_stream t on t.tenant_id = s.tenant_id
+ where s.tenant_id = any (array(select bpm_core.visible_tenants()));
+comment on view bpm.event_subscription is 'Who is told of events: up to cursor_no it has all, behind tells how many numbers there are beyond; last_error what keeps it.';

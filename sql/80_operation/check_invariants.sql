@@ -26,6 +26,7 @@ begin
   union all select v.* from bpm_core.invariant_i_12(p_tenant_id) v
   union all select v.* from bpm_core.invariant_i_13(p_tenant_id) v
   union all select v.* from bpm_core.invariant_i_14(p_tenant_id) v
+  union all select v.* from bpm_core.invariant_i_15(p_tenant_id) v
   union all select v.* from bpm_core.invariant_i_16(p_tenant_id) v
   union all select v.* from bpm_core.invariant_i_17(p_tenant_id) v
   union all select v.* from bpm_core.invariant_i_18(p_tenant_id) v
@@ -34,6 +35,7 @@ begin
   union all select v.* from bpm_core.invariant_i_22(p_tenant_id) v
   union all select v.* from bpm_core.invariant_i_23(p_tenant_id) v
   union all select v.* from bpm_core.invariant_i_24(p_tenant_id) v
+  union all select v.* from bpm_core.invariant_i_25(p_tenant_id) v
   union all select v.* from bpm_core.invariant_i_27(p_tenant_id) v
   union all select v.* from bpm_core.invariant_i_28(p_tenant_id) v;
 end

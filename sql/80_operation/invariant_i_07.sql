@@ -1,5 +1,5 @@
 -- I-07: a live task has exactly one live token, resting where the task stands; a token has at most one live task. The other way round:
--- a token that rests at a task node has its task, or the answer to it is parked.
+-- a token that rests at a task node has its task, or the answer to it is parked or reviewed.
 create or replace function bpm_core.invariant_i_07(p_tenant_id text)
 returns setof bpm_core.violation
 language sql stable
@@ -34,4 +34,8 @@ as $$
                       where i.tenant_id = k.tenant_id and i.target_id = k.workflow_instance_id and i.kind = 'Answer'
                         and (i.payload ->> 'token' = k.id::text
                              or i.payload -> 'answers' @> jsonb_build_array(jsonb_build_object('token', k.id))))
+     and not exists (select
+                       from bpm_core.review r
+                       join bpm_core.task_instance t on t.tenant_id = r.tenant_id and t.id = r.task_instance_id
+                      where r.tenant_id = k.tenant_id and r.token_id = k.id and r.state = 'Open' and t.visit = k.visit)
 $$;

@@ -24,6 +24,10 @@ as $$
         from bpm_core.subscription s
        where s.tenant_id = p_tenant_id and s.state = 'Open'
       union all
+      select 'review', r.workflow_instance_id, r.id, r.state::text
+        from bpm_core.review r
+       where r.tenant_id = p_tenant_id and r.state = 'Open'
+      union all
       select 'approval', a.workflow_instance_id, a.id, a.status::text
         from bpm_core.approval_record a
        where a.tenant_id = p_tenant_id and a.status = 'Pending'

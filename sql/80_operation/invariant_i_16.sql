@@ -1,4 +1,4 @@
--- I-16: one approval per step visit, decided once, in effect exactly once; no task before approval. A token that rests at such a step has a
+-- I-16: one approval per step visit, decided once, in effect exactly once, by the votes it takes; no task before approval. A token that rests at such a step has a
 -- decision to come, an effect to come, or its task.
 create or replace function bpm_core.invariant_i_16(p_tenant_id text)
 returns setof bpm_core.violation
@@ -14,9 +14,11 @@ as $$
      where h.tenant_id = p_tenant_id and h.kind in ('ApprovalDecided', 'ApprovalApplied')
      group by (h.detail ->> 'approval')::uuid),
   offered as (
+    -- One whose result was returned was offered again.
     select t.token_id, t.visit, count(*) as tasks
       from bpm_core.task_instance t
      where t.tenant_id = p_tenant_id
+       and not exists (select from bpm_core.review r where r.tenant_id = t.tenant_id and r.task_instance_id = t.id and r.decision = 'Return')
      group by t.token_id, t.visit)
   select bpm_core.violation_of('I-16', a.tenant_id, 'approval', a.id::text, x.rule,
            jsonb_build_object('status', a.status, 'effect', a.effect, 'decided', d.decided, 'applied', d.applied, 'tasks', coalesce(o.tasks, 0)))
@@ -35,6 +37,8 @@ as $$
                          and i.code in ('ExpressionUndecidable', 'InputInvalid') and i.created_at >= a.decided_at)),
      ('more than one task', coalesce(o.tasks, 0) > 1)) x(rule, broken)
    where a.tenant_id = p_tenant_id and x.broken
+  union all
+  select v from bpm_core.uneven_votes(p_tenant_id) v
   union all
   select bpm_core.violation_of('I-16', t.tenant_id, 'task', t.id::text, 'a task at a gated step without an approval', jsonb_build_object('node', t.node_id))
     from bpm_core.task_instance t
@@ -63,5 +67,8 @@ as $$
              and not exists (select
                                from bpm_core.task_instance t
                                join bpm_core.inbox i on i.tenant_id = t.tenant_id and i.target_id = t.workflow_instance_id and i.kind = 'Answer'
-                              where t.tenant_id = k.tenant_id and t.token_id = k.id and t.visit = k.visit and position(t.id::text in i.payload::text) > 0))
+                              where t.tenant_id = k.tenant_id and t.token_id = k.id and t.visit = k.visit and position(t.id::text in i.payload::text) > 0)
+             and not exists (select
+                               from bpm_core.review r
+                              where r.tenant_id = k.tenant_id and r.token_id = k.id and r.state = 'Open'))
 $$;

@@ -9,19 +9,23 @@ as $$
            jsonb_build_object('subject', f.subject_id, 'name', f.name, 'task', f.task_instance_id, 'attempt', f.attempt, 'verdict', r.verdict, 'evidence', f.evidence_ids))
     from bpm_core.fact f
     left join bpm_core.result r on r.tenant_id = f.tenant_id and r.task_instance_id = f.task_instance_id and r.attempt = f.attempt
+    left join bpm_core.review w on w.tenant_id = f.tenant_id and w.id = f.review_id
     left join bpm_core.fact n on n.tenant_id = f.tenant_id and n.id = f.superseded_by
    cross join lateral (values
      ('its result was not accepted', f.task_instance_id is not null and r.verdict is distinct from 'Accepted' and f.review_id is null),
+     ('its review did not approve that result', f.review_id is not null
+        and (w.decision is distinct from 'Approve' or (w.task_instance_id, w.attempt) is distinct from (f.task_instance_id, f.attempt) or w.actor is distinct from f.confirmed_by)),
      ('another worker answered than confirmed it', f.review_id is null and r.created_by is distinct from f.confirmed_by),
-     ('its evidence did not come with its result', f.review_id is null and exists (
-        select
-          from unnest(f.evidence_ids) e(id)
-          left join bpm_core.result_evidence l
-            on l.tenant_id = f.tenant_id and l.task_instance_id = f.task_instance_id and l.attempt = f.attempt and l.evidence_id = e.id
-         where l.evidence_id is null)),
      ('superseded by a fact about something else, or an older one', f.superseded_by is not null
         and (n.subject_id, n.name) is distinct from (f.subject_id, f.name) or n.subject_version <= f.subject_version)) x(rule, broken)
    where f.tenant_id = p_tenant_id and x.broken
+  union all
+  select bpm_core.violation_of('I-24', f.tenant_id, 'fact', f.id::text, 'its evidence did not come with its result',
+           jsonb_build_object('subject', f.subject_id, 'name', f.name, 'task', f.task_instance_id, 'attempt', f.attempt, 'evidence', f.evidence_id))
+    from (select f.*, e.id as evidence_id from bpm_core.fact f cross join lateral unnest(f.evidence_ids) e(id) where f.tenant_id = p_tenant_id and f.review_id is null) f
+    left join bpm_core.result_evidence l
+      on l.tenant_id = f.tenant_id and l.task_instance_id = f.task_instance_id and l.attempt = f.attempt and l.evidence_id = f.evidence_id
+   where l.evidence_id is null
   union all
   select bpm_core.violation_of('I-24', f.tenant_id, 'fact', f.superseded_by::text, 'supersedes more than one fact', jsonb_build_object('superseded', array_agg(f.id)))
     from bpm_core.fact f

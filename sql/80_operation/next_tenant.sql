@@ -35,13 +35,33 @@ begin
       select t.tenant_id, t.expires_at from bpm_core.message t where t.state = 'Buffered' and t.expires_at is not null and t.tenant_id >= v_from order by t.tenant_id, t.expires_at, t.id limit 1;
     when 'commands' then
       return query
-      select t.tenant_id, t.available_at from bpm_core.outbox t where t.state = 'Pending' and t.tenant_id >= v_from order by t.tenant_id, t.available_at, t.id limit 1;
+      select f.tenant_id, m.available_at
+        from (select t.tenant_id from bpm_core.outbox t where t.state = 'Pending' and t.tenant_id >= v_from
+               order by t.tenant_id, t.destination_id, t.available_at, t.id limit 1) f
+       cross join lateral (
+         select min(o.available_at) as available_at
+           from bpm_core.destination d
+          cross join lateral (select o.available_at from bpm_core.outbox o where o.state = 'Pending' and o.tenant_id = d.tenant_id and o.destination_id = d.id
+                               order by o.available_at limit 1) o
+          where d.tenant_id = f.tenant_id) m;
     when 'sending' then
       return query
-      select t.tenant_id, t.lease_until from bpm_core.outbox t where t.state = 'Sending' and t.tenant_id >= v_from order by t.tenant_id, t.lease_until, t.id limit 1;
+      select t.tenant_id, t.lease_until from bpm_core.outbox t where t.state in ('Sending', 'Reconciling') and t.tenant_id >= v_from order by t.tenant_id, t.lease_until, t.id limit 1;
     when 'unknown' then
       return query
       select t.tenant_id, t.review_at from bpm_core.outbox t where t.review_at is not null and t.tenant_id >= v_from order by t.tenant_id, t.review_at, t.id limit 1;
+    when 'probes' then
+      return query
+      select t.tenant_id, t.probe_at from bpm_core.outbox t where t.probe_at is not null and t.tenant_id >= v_from order by t.tenant_id, t.probe_at, t.id limit 1;
+    when 'streams' then
+      -- Events to be published, or subscribers to be told.
+      return query
+      select s.tenant_id,
+             case when exists (select from bpm_core.event_outbox e where e.state = 'Pending' and e.tenant_id = s.tenant_id) then '-infinity'::timestamptz
+                  else coalesce((select min(greatest(u.next_at, u.lease_until)) from bpm_core.event_subscription u
+                                  where u.tenant_id = s.tenant_id and u.ended_at is null and u.cursor_no < s.last_no
+                                    and (u.destination_code is not null or u.notify_channel is not null)), 'infinity') end
+        from (select t.tenant_id, t.last_no from bpm_core.event_stream t where t.tenant_id >= v_from order by t.tenant_id limit 1) s;
     when 'events' then
       return query
       select t.tenant_id, t.available_at from bpm_core.event t where t.dispatch_state = 'Pending' and t.tenant_id >= v_from order by t.tenant_id, t.available_at, t.id limit 1;

@@ -1,4 +1,4 @@
--- Does what time and others have made due: timers, inbox, parked tokens, expired leases, pending approval effects, expired messages, commands, events to dispatch.
+-- Does what time and others have made due: timers, inbox, parked tokens, expired leases, approvals whose time is over, pending approval effects, expired messages, commands, events to dispatch.
 -- Idempotent; any number of callers at once. Each kind handles at most p_limit rows (null: the setting engine.timer_batch_size, 100); call again while something was done.
 -- Returns:  one row: done jsonb {"timers": n, …}, positions jsonb (opaque; hand back with the next call), next_due_at (null: nothing planned within the next minute).
 -- Raises:   BP400 positions that are not ours, BP403, BP422 limit out of 1..1000.
@@ -24,13 +24,16 @@ begin
   perform bpm_core.check_positions(p_positions, 'object');
   done := '{}';
   positions := '{}';
-  foreach v_kind in array array['timers', 'inbox', 'tokens', 'leases', 'messages', 'commands', 'unknown', 'events'] loop
+  foreach v_kind in array array['timers', 'inbox', 'tokens', 'leases', 'messages', 'commands', 'unknown', 'events', 'domain_events'] loop
     v_position := bpm_core.read_position(p_positions -> v_kind);
     v_tick := bpm_core.tick_kind(v_kind, p_tenant_id, v_limit, v_position, bpm_core.now());
     done := done || jsonb_build_object(v_kind, v_tick.done);
-    positions := positions || jsonb_build_object(v_kind, to_jsonb(v_tick.next_position));
+    positions := positions || jsonb_build_object(v_kind, coalesce(to_jsonb(v_tick.next_position), '{}'));
     next_due_at := least(next_due_at, v_tick.next_due_at);
   end loop;
+  v_tick := bpm_core.drive_approval_times(p_tenant_id, v_limit);
+  next_due_at := least(next_due_at, v_tick.next_due_at);
+  done := done || jsonb_build_object('decisions', v_tick.done);
   done := done || jsonb_build_object('approvals', bpm_core.drive_approval_effects(p_tenant_id, v_limit));
   return next;
 end

@@ -21,6 +21,8 @@ begin
       return bpm_core.tick_commands(p_tenant_id, p_limit, p_position, p_now);
     when 'unknown' then
       return bpm_core.tick_unknown(p_tenant_id, p_limit, p_position, p_now);
+    when 'domain_events' then
+      return bpm_core.tick_domain_events(p_tenant_id, p_limit, p_now);
     when 'events' then
       return bpm_core.tick_events(p_tenant_id, p_limit, p_position, p_now);
     else

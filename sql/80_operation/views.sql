@@ -63,3 +63,27 @@ union all
 select m.tenant_id, m.workflow_instance_id, m.from_version_id, true
   from bpm_core.instance_migration m;
 comment on view bpm_core.pinned_version is 'Which workflow versions an instance is or was pinned to.';
+
+-- History without the mechanics, for whoever asks who decided what and what went out. An instance that was migrated is read by the version of then.
+create or replace view bpm_core.trail_step as
+select h.tenant_id,
+       w.process_instance_id,
+       h.workflow_instance_id,
+       h.seq,
+       h.at,
+       h.kind::text as kind,
+       h.node_id,
+       h.to_state,
+       h.actor,
+       h.detail,
+       coalesce((select m.from_version_id
+                   from bpm_core.instance_migration m
+                  where m.tenant_id = h.tenant_id and m.workflow_instance_id = h.workflow_instance_id and m.seq > h.seq
+                  order by m.seq
+                  limit 1), w.workflow_version_id) as workflow_version_id
+  from bpm_core.history_event h
+  join bpm_core.workflow_instance w on w.tenant_id = h.tenant_id and w.id = h.workflow_instance_id
+ where h.kind::text like any (array['Instance%', 'Approval%', 'Command%', 'Compensation%', 'Incident%', 'Review%'])
+    or h.kind in ('VariablesSet', 'TaskCompleted', 'TaskFailed', 'TaskReassigned', 'TaskRequeued', 'ErrorThrown', 'NodeSkipped', 'TokenPlaced', 'MessageReceived',
+                  'ProcessEnded');
+comment on view bpm_core.trail_step is 'What bpm.get_trail shows of history.';

@@ -192,6 +192,26 @@ def _complete_join(database: TestDatabase) -> Call:
     return COMPLETE, (kit.answer(_claimed(database, "branches", "a", "b"), done=True),)
 
 
+def _tell(database: TestDatabase) -> Call:
+    """Of a subject that is known by what two branches say of it: one supersedes the other."""
+    tasks = _claimed(database, "branches", "a", "b")
+    fact = {"subject_type": "thing", "subject_key": str(tasks[0]["task_id"]), "evidence": [0]}
+    items = [
+        {
+            **kit.held(task),
+            "evidence": [{"object_key": f"{name}-{task['task_id']}", "sha256": "0" * 64}],
+            "facts": [{**fact, "name": "last", "value": name}, {**fact, "name": name, "value": 1}],
+        }
+        for task, name in zip(tasks, "ab", strict=True)
+    ]
+    return COMPLETE, (json.dumps(items),)
+
+
+def _told(database: TestDatabase) -> object:
+    newest = "select s.facts from bpm.subject s order by s.created_at desc limit 1"
+    return [_places(database), database.value(newest)]
+
+
 def _complete_stop(database: TestDatabase) -> Call:
     x, _ = _claimed(database, "stops", "x", "y")
     return COMPLETE, (kit.answer([x]),)
@@ -428,6 +448,10 @@ def _tick_events(database: TestDatabase) -> Call:
 COMMANDS: dict[str, tuple[Command, object]] = {
     "start": (Command(_start, _places, several=True), ["a Waiting", "b Waiting"]),
     "complete into a join": (Command(_complete_join, _places, several=True), ["after Waiting"]),
+    "complete with facts": (
+        Command(_tell, _told, several=True),
+        [["after Waiting"], {"last": "b", "a": 1, "b": 1}],
+    ),
     "complete into a terminate end": (Command(_complete_stop, _status), "Completed"),
     "fail for good": (Command(_fail, _places, plain=True), ["a Failed", "b Waiting"]),
     "throw": (Command(_throw, _places, plain=True), ["a Failed", "b Waiting"]),

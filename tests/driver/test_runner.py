@@ -642,6 +642,7 @@ def test_a_tenant_that_is_refused_does_not_stop_the_others(
     complaints = [r for r in caplog.records if "never-granted" in r.getMessage()]
     assert {record.args[0] for record in complaints if isinstance(record.args, tuple)} == {
         "tick", "claim_tasks 0", "claim_commands", "claim_probes",
+        "claim_domain_events",
     }  # fmt: skip
     assert len(complaints) == 3  # each once, not at every look
 

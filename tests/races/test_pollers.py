@@ -70,7 +70,7 @@ def _due_token(database: TestDatabase) -> None:
 def _due_effect(database: TestDatabase) -> None:
     _, approval = _approval(database, "caught")
     database.rows(
-        "select bpm_core.record_decision(a, 'Approved', 'boss', null)"
+        "select bpm_core.cast_vote(a, 'Approved', 'boss', null, null)"
         "  from bpm_core.approval_record a where a.id = %s",
         [approval],
     )
@@ -129,7 +129,7 @@ def test_several_runners_poll_one_approval_effect(database: TestDatabase, decisi
         process, approval = _approval(database, "caught")
         # The decision alone, as it stands when its maker dies before the effect.
         database.rows(
-            "select bpm_core.record_decision(a, %s, 'boss', null) from bpm_core.approval_record a"
+            "select bpm_core.cast_vote(a, %s, 'boss', null, null) from bpm_core.approval_record a"
             " where a.id = %s",
             [decision, approval],
         )

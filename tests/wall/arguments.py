@@ -21,43 +21,56 @@ Values = dict[str, str]
 
 PLAIN: dict[str, str | None] = {
     # parameter, or function.parameter -> what to pass; None: leave it to its default
+    "p_absent_means": None,
     "p_actor": None,
     "p_after_seq": None,
+    "p_approval_policy": None,
     "p_approval_required": None,
+    "p_assignee": "x",
     "p_attempts": None,
-    "p_binding_key": None,
     "p_backoff": None,
     "p_backoff_cap": None,
     "p_backoff_factor": None,
+    "p_binding_key": None,
+    "p_breaker_delay": None,
+    "p_breaker_threshold": None,
     "p_business_key": None,
     "p_business_key_path": None,
     "p_capability": "reader",
+    "p_changes": '{"priority": "low"}',
     "p_columns": "{tenant_id}",
     "p_condition": None,
     "p_config": '{"url": "http://x.example/"}',
     "p_conflict_means": None,
+    "p_correlation_path": None,
     "p_decision": "Approved",
     "p_definition": None,
     "p_display_name": None,
     "p_error": '"x"',
-    "p_exclusion_rule": None,
     "p_error_code": "oops",
+    "p_exclusion_rule": None,
     "p_executor_kind": None,
     "p_expected": None,
     "p_expected_version": None,
     "p_form": None,
     "p_from_version": "1",
+    "p_groups": None,
     "p_history": None,
+    "p_host_columns": "{id}",
+    "p_host_table": "public.host",
+    "p_identity": "tenant_id_identity",
+    "p_idle": None,
     "p_input_schema": None,
     "p_jitter": None,
     "p_key_header": None,
     "p_key_retention": None,
     "p_kind": None,
+    "p_kinds": None,
     "p_lease": None,
     "p_limit": None,
     "p_mapping": None,
     "p_max_attempts": None,
-    "p_correlation_path": None,
+    "p_max_concurrent": None,
     "p_message": None,
     "p_message_name": None,
     "p_message_ttl": None,
@@ -68,7 +81,10 @@ PLAIN: dict[str, str | None] = {
     "p_outcome": "Sent",
     "p_payload": None,
     "p_priority": None,
+    "p_probe_url": None,
     "p_process_id": None,
+    "p_rate_limit": None,
+    "p_rate_period": None,
     "p_reason": "x",
     "p_receipt": None,
     "p_receipt_path": None,
@@ -77,24 +93,25 @@ PLAIN: dict[str, str | None] = {
     "p_result": None,
     "p_result_schema": None,
     "p_retry_in": None,
+    "p_review_required": None,
     "p_retryable": None,
     "p_secret_ref": None,
     "p_server_error_safe": None,
+    "p_state": "Open",
     "p_strict": None,
     "p_table": "tenant",
+    "p_text": "x",
+    "p_to": "x",
     "p_to_version": "2",
     "p_ttl": None,
     "p_upto": None,
     "p_variables": "{}",
     "p_version": None,
-    "p_worker": "w",
-    "p_host_columns": "{id}",
-    "p_host_table": "public.host",
-    "p_identity": "tenant_id_identity",
-    "p_idle": None,
     "p_within": None,
+    "p_worker": "w",
     "archive_definition.p_kind": "process",
     "create_tenant.p_name": "x",
+    "decide_review.p_decision": "Approve",
     "delete_definition.p_kind": "process",
     "deploy_bpmn.p_name": None,
     "deprecate_process.p_version": "1",
@@ -133,6 +150,9 @@ OWNED: dict[str, str] = {
     " where k.tenant_id = %(tenant)s and w.status = 'Running' order by k.state, k.id",
     "p_approval_id": "select distinct on (a.status) a.id as p_approval_id"
     " from bpm_core.approval_record a where a.tenant_id = %(tenant)s order by a.status, a.id",
+    "p_review_id": "select distinct on (r.state) r.id as p_review_id, r.expected_version::text"
+    " as p_expected_version from bpm_core.review r where r.tenant_id = %(tenant)s"
+    " order by r.state, r.id",
     "p_incident_id": "select distinct on (i.state) i.id as p_incident_id"
     " from bpm_core.incident i where i.tenant_id = %(tenant)s order by i.state, i.id",
     "p_dead_letter_id": "select distinct on (l.state) l.id as p_dead_letter_id"
@@ -207,6 +227,13 @@ OWNED: dict[str, str] = {
     "link_session.p_session_id": "select l.channel as p_channel, l.session_id as p_session_id,"
     " l.group_id as p_group_id from bpm_core.session_scope_link l where l.tenant_id = %(tenant)s",
     "p_channel": "select %(mark)s || '-web' as p_channel",
+    "turn_destination.p_code": "select d.code as p_code from bpm_core.destination d"
+    " where d.tenant_id = %(tenant)s order by d.code",
+    "mark_probes.p_items": "select "
+    + ITEMS.format(
+        "'command_id', o.command_id, 'fencing_token', o.fencing_token, 'outcome', 'Absent'"
+    )
+    + " as p_items from bpm_core.outbox o where o.tenant_id = %(tenant)s order by o.state",
     "p_after": "select p.id as p_after from bpm_core.process_instance p"
     " where p.tenant_id = %(tenant)s order by p.id limit 1",
     "p_idempotency_key": "select i.key as p_idempotency_key from bpm_core.idempotency_key i"
@@ -287,14 +314,17 @@ class Function:
         return keys
 
     def unknown(self) -> list[str]:
-        """Parameters nothing is known of."""
+        """Parameters nothing is known of, or nothing to pass for though they have no default."""
         led = {"p_tenant_id"}
         for key in self.owned():
             led |= {word for word in OWNED[key].replace(",", " ").split() if word.startswith("p_")}
-        return [
-            p for p in self.parameters
-            if p not in led and p not in PLAIN and f"{self.name}.{p}" not in PLAIN
-        ]  # fmt: skip
+        nothing = object()
+        found = []
+        for n, p in enumerate(self.parameters):
+            plain = PLAIN.get(f"{self.name}.{p}", PLAIN.get(p, nothing))
+            if p not in led and (plain is nothing or (plain is None and n < self.required)):
+                found.append(p)
+        return found
 
     def call(self, values: Values, tenant: str | None) -> str:
         """The statement, with every type and name written out."""

@@ -91,17 +91,29 @@ def everything(mark: str, version: int) -> str:
     return text.format(m=mark, n=version)
 
 
-def line(mark: str, version: int = 1) -> str:
+def line(mark: str, version: int = 1, code: str = "line") -> str:
     """``<mark>-line``: one task, one person."""
     text = (
-        _HEAD + '<process id="{m}-line" name="{m} line {n}" isExecutable="true">'
+        _HEAD + '<process id="{m}-{c}" name="{m} line {n}" isExecutable="true">'
         '<startEvent id="{m}-start"/>'
         '<serviceTask id="{m}-one" bpm:type="{m}-one" bpm:retries="1"/><userTask id="{m}-two"/>'
         '<endEvent id="{m}-end"/>'
         + _flows("start>one one>two two>end")
         + "</process></definitions>"
     )
-    return text.format(m=mark, n=version)
+    return text.format(m=mark, n=version, c=code)
+
+
+def checked(mark: str) -> str:
+    """``<mark>-checked``: one task, whose results are reviewed."""
+    text = (
+        _HEAD + '<process id="{m}-checked" name="{m} checked" isExecutable="true">'
+        '<startEvent id="{m}-start"/>'
+        '<serviceTask id="{m}-check" bpm:type="{m}-checked"/><endEvent id="{m}-end"/>'
+        + _flows("start>check check>end")
+        + "</process></definitions>"
+    )
+    return text.format(m=mark)
 
 
 def child(mark: str) -> str:

@@ -24,7 +24,6 @@ UUID = re.compile(r"[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}
 
 EMPTY: dict[str, str] = {
     # table of bpm_core -> why no tenant of the wall has a row in it
-    "approval_vote": "no function writes it yet",
     "multi_instance_part": "only of lists longer than 64",
 }
 
@@ -45,6 +44,9 @@ VICTIM = Tenant("wall-b", "mkbeta")
 NAMELESS = Tenant("", "mknone")
 STRANGE = Tenant("w\u00e4ll \u202e'\"\\_;--", "mkuuml")
 TENANTS = (ATTACKER, VICTIM, NAMELESS, STRANGE)
+
+_LONG = "1 hour"
+"""Leases and pauses of the world: while it is stormed nothing in it falls due by itself."""
 
 
 class Builder:
@@ -75,6 +77,14 @@ class Builder:
         )
         return self._conn.execute(query).fetchall()
 
+    def backdate_archived(self) -> None:
+        """What is archived may be deleted after a minute, and here is no clock to be moved."""
+        self._conn.execute(
+            "update bpm_core.process_definition set archived_at = archived_at - interval '1 hour'"
+            " where tenant_id = %s",
+            [self.tenant.name],
+        )
+
     def look(self, view: str, where: str = "true", order: str = "1") -> list[Row]:
         """Rows of a public view."""
         query = f"select * from bpm.{view} where tenant_id = %s and {where} order by {order}"
@@ -83,7 +93,9 @@ class Builder:
     def claim(self, kind: str, count: int = 1) -> list[Row]:
         """Claim tasks of the type ``<mark>-<kind>``."""
         name = f"{self.tenant.mark}-{kind}"
-        return self.call("claim_tasks", worker=f"{self.tenant.mark} w", types=(name,), limit=count)
+        return self.call(
+            "claim_tasks", worker=f"{self.tenant.mark} w", types=(name,), limit=count, lease=_LONG
+        )
 
     def complete(self, kind: str) -> None:
         """Claim and complete one."""
@@ -153,8 +165,14 @@ def catalog(b: Builder, m: str) -> None:
     """Definitions and destinations."""
     b.call(
         "register_destination", code=f"{m}-courier", kind="http", secret_ref="env:WALL_SECRET",
-        config={"url": f"http://{m}.example/"},
+        config={"url": f"http://{m}.example/"}, max_concurrent=5,
+        probe_url=f"http://{m}.example/{{command_id}}",
     )  # fmt: skip
+    b.call("register_destination", code=f"{m}-spare", kind="http",
+           config={"url": f"http://{m}.example/"})  # fmt: skip
+    b.call("turn_destination", code=f"{m}-spare", state="Open", reason=m)
+    b.call("publish_task", task_type=f"{m}-low",
+           result_schema={"type": "object", "required": ["result"]})  # fmt: skip
     b.call("publish_role", code=f"{m}-role", definition={"responsibilities": [m]})
     b.call("publish_workflow", code=f"{m}-flow", xml=drawings.line(m), owner_role=f"{m}-role")
     b.call(
@@ -170,9 +188,12 @@ def catalog(b: Builder, m: str) -> None:
                result_schema=schema)  # fmt: skip
     for xml in (
         drawings.child(m), drawings.everything(m, 1), drawings.line(m), drawings.line(m, 2),
-        drawings.starts(m),
+        drawings.starts(m), drawings.line(m, 1, "spare"),
     ):  # fmt: skip
         b.call("deploy_bpmn", xml=xml)
+
+    b.call("archive_definition", kind="process", code=f"{m}-spare", reason=m)
+    b.backdate_archived()
 
 
 def people(b: Builder, m: str, started: list[Row]) -> None:
@@ -183,6 +204,15 @@ def people(b: Builder, m: str, started: list[Row]) -> None:
                note=f"{m} note", actor=f"{m} boss")  # fmt: skip
     tasks = b.look("task", "task_type = 'bpm:user' and state = 'Ready'", "task_id")
     b.call("claim_user_task", task_id=tasks[0]["task_id"], actor=f"{m} ann")
+    b.call("publish_task", task_type=f"{m}-checked", review_required=True)
+    b.call("deploy_bpmn", xml=drawings.checked(m))
+    for n in range(2):
+        b.start("checked", f"checked {n}")
+        b.complete("checked")
+    reviews = b.look("review", "state = 'Open'", "review_id")
+    b.call("decide_review", review_id=reviews[0]["review_id"], decision="Approve", reason=m,
+           expected_version=reviews[0]["expected_version"], actor=f"{m} boss")  # fmt: skip
+    b.call("comment_user_task", task_id=tasks[0]["task_id"], text=f"{m} comment")
     b.call("complete_user_task", task_id=tasks[1]["task_id"], variables={"seen": m},
            actor=f"{m} bob")  # fmt: skip
 
@@ -196,7 +226,7 @@ def work(b: Builder, m: str) -> None:
            error={"message": f"{m} broken"}, retryable=False)  # fmt: skip
     (retried,) = b.claim("inner")
     b.call("fail_task", task_id=retried["task_id"], fencing_token=retried["fencing_token"],
-           error={"message": f"{m} broken"}, retryable=True)  # fmt: skip
+           error={"message": f"{m} broken"}, retryable=True, retry_in=_LONG)  # fmt: skip
     (released,) = b.claim("work")
     b.call("release_tasks", items=[{"task_id": str(released["task_id"]),
                                     "fencing_token": released["fencing_token"]}])  # fmt: skip
@@ -248,7 +278,7 @@ def record(b: Builder, m: str) -> None:
 
 def delivery(b: Builder, m: str) -> None:
     """Commands in every state."""
-    commands = b.call("claim_commands", worker=f"{m} courier", limit=4)
+    commands = b.call("claim_commands", worker=f"{m} courier", limit=4, lease=_LONG)
     outcomes = ("Sent", "Unknown", "Refused")
     b.call("mark_commands", items=[
         {"command_id": str(c["command_id"]), "fencing_token": c["fencing_token"],
@@ -288,7 +318,13 @@ def lines(b: Builder, m: str) -> None:
         "incident", f"process_instance_id = '{resolved['process_instance_id']}' and state = 'Open'"
     )
     b.call("resolve_incident", incident_id=incident["incident_id"], attempts=1)
-    b.complete("low")  # the call has ended; its caller hears of it with the next tick
+    (refused,) = b.claim("low")
+    b.call("complete_tasks", items=[
+        {"task_id": str(refused["task_id"]), "fencing_token": refused["fencing_token"],
+         "result": {f"{m} wrong": m}}])  # fmt: skip
+    b.call("complete_task", task_id=refused["task_id"], fencing_token=refused["fencing_token"],
+           variables={"result": m})  # fmt: skip
+    # Now the call has ended; its caller hears of it with the next tick.
 
 
 def messages(b: Builder, m: str) -> None:

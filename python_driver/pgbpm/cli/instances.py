@@ -1,8 +1,9 @@
-"""``pgbpm start|ps|show|set|message|signal|cancel``: process instances."""
+"""``pgbpm start|ps|show|trail|set|message|signal|cancel``: process instances."""
 
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -339,4 +340,47 @@ def cancel(app: App, instance: str, reason: str | None, actor: str | None, as_js
     emit(row, as_json)
 
 
-COMMANDS = [start, ps, show, set_variables, message, signal, cancel]
+_UUID = re.compile(r"[0-9a-fA-F]{8}(-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}")
+
+
+@click.command()
+@click.argument("instance", metavar="ID|KEY")
+@click.option("--limit", default=1000, show_default=True, type=click.IntRange(1, 10000))
+@json_option
+@pass_app
+def trail(app: App, instance: str, limit: int, as_json: bool) -> None:
+    """Who decided what on which version, and what went out with which receipt.
+
+    KEY is a business key: all instances of it.
+    """
+    named = "p_process_instance_id" if _UUID.fullmatch(instance) else "p_business_key"
+    with app.connect() as conn:
+        rows = app.call(conn, "get_trail", p_limit=limit, **{named: instance})
+    if as_json:
+        emit_json(rows)
+        return
+    emit([_trail_line(row) for row in rows], False)
+    if len(rows) == limit:
+        click.echo(f"({limit} shown; more with --limit)")
+
+
+def _trail_line(row: Row) -> Row:
+    """One line of the page: what is told about a step, in a few words."""
+    said = [row["note"]] if row["note"] else []
+    if row["command"] is not None:
+        command = row["command"]
+        said.append(f"{command['command_id']} {command['state']}")
+        said += [json.dumps(command["receipt"], ensure_ascii=False)] if command["receipt"] else []
+    said += [piece["object_key"] or piece["sha256"] for piece in row["evidence"] or []]
+    said += [f"{f['subject']} {f['name']}={json.dumps(f['value'])}" for f in row["facts"] or []]
+    return {
+        "at": row["at"],
+        "who": row["actor"] or "",
+        "what": row["what"],
+        "node": row["node_id"] or "",
+        "version": row["version"],
+        "with": "; ".join(said),
+    }
+
+
+COMMANDS = [start, ps, show, trail, set_variables, message, signal, cancel]

@@ -98,6 +98,8 @@ TASK = Kind("open task", "task", "task_id", "v.state in ('Ready', 'Executing', '
 USER_TASK = Kind("task of a person", "task", "task_id", "v.task_type = 'bpm:user'")
 ANY_APPROVAL = Kind("approval", "approval", "approval_id")
 APPROVAL = Kind("pending approval", "approval", "approval_id", "v.status = 'Pending'")
+ANY_REVIEW = Kind("review", "review", "review_id")
+REVIEW = Kind("open review", "review", "review_id", "v.state = 'Open'")
 INCIDENT = Kind("open incident", "incident", "incident_id", "v.state = 'Open'")
 DEAD_LETTER = Kind("open dead letter", "dead_letter", "dead_letter_id", "v.state = 'Open'")
 COMMAND = Kind(

@@ -1,4 +1,4 @@
-"""``pgbpm tasks|complete|approvals|approve|reject|dead-letters|incidents``: work for people."""
+"""What people do: tasks, approvals, dead letters, incidents."""
 
 from __future__ import annotations
 
@@ -11,9 +11,11 @@ import click
 from pgbpm.cli.app import App, json_option, pass_app
 from pgbpm.cli.lookup import (
     ANY_APPROVAL,
+    ANY_REVIEW,
     APPROVAL,
     DEAD_LETTER,
     INCIDENT,
+    REVIEW,
     TASK,
     USER_TASK,
 )
@@ -75,6 +77,8 @@ def listing(
 @click.option("--type", "task_type", help="Only of this type (people's tasks: bpm:user).")
 @click.option("--state", help="Only in this state (default: Ready, Executing and Held).")
 @click.option("--assignee", help="Only of this person.")
+@click.option("--for", "person", metavar="NAME", help="Only what this person can do.")
+@click.option("--group", "groups", multiple=True, help="With --for: a group they are in.")
 @limit_option
 @json_option
 @pass_app
@@ -83,10 +87,17 @@ def tasks(
     task_type: str | None,
     state: str | None,
     assignee: str | None,
+    person: str | None,
+    groups: tuple[str, ...],
     limit: int,
     as_json: bool,
 ) -> None:
     """List open tasks, for machines and for people, the oldest first."""
+    if person is not None:
+        _list_for(app, person, groups, limit, as_json)
+        return
+    if groups:
+        raise click.UsageError("--group says in which groups --for is")
     listing(
         app,
         """
@@ -110,6 +121,116 @@ def tasks(
         as_json,
         "no open tasks",
     )  # fmt: skip
+
+
+def _list_for(app: App, person: str, groups: tuple[str, ...], limit: int, as_json: bool) -> None:
+    with app.connect() as conn:
+        rows = app.call(
+            conn, "list_user_tasks", p_actor=person, p_groups=list(groups) or None,
+            p_limit=min(limit, 1000),
+        )  # fmt: skip
+    shown = ("task_id", "business_key", "node_id", "assignee", "owner", "due_at", "fencing_token")
+    short = rows if as_json else [{name: row[name] for name in shown} for row in rows]
+    emit(short, as_json, empty=f"nothing for {person} to do")
+
+
+@click.group()
+def task() -> None:
+    """One task of a person: look at it, take it, hand it on, talk about it."""
+
+
+task_argument = click.argument("task_key", metavar="ID|KEY")
+
+
+def _change(app: App, key: str, function: str, as_json: bool, **arguments: Any) -> None:
+    with app.connect() as conn:
+        found = TASK.find(conn, app.tenant, key, closed=USER_TASK)
+        rows = app.call(conn, function, p_task_id=found, **arguments)
+    emit(rows[0], as_json)
+
+
+@task.command("show")
+@task_argument
+@pass_app
+def show_task(app: App, task_key: str) -> None:
+    """Everything a form needs, as JSON."""
+    with app.connect() as conn:
+        found = TASK.find(conn, app.tenant, task_key, closed=USER_TASK)
+        emit_json(app.call(conn, "get_user_task", p_task_id=found)[0]["get_user_task"])
+
+
+@task.command("claim")
+@task_argument
+@actor_option
+@json_option
+@pass_app
+def claim_task(app: App, task_key: str, actor: str | None, as_json: bool) -> None:
+    """Take a task; the first wins."""
+    _change(app, task_key, "claim_user_task", as_json, p_actor=actor)
+
+
+@task.command("unclaim")
+@task_argument
+@actor_option
+@json_option
+@pass_app
+def unclaim_task(app: App, task_key: str, actor: str | None, as_json: bool) -> None:
+    """Give a task back to everybody."""
+    _change(app, task_key, "unclaim_user_task", as_json, p_actor=actor)
+
+
+@task.command("assign")
+@task_argument
+@click.argument("name", metavar="NAME")
+@click.option("--reason", help="Why, for the record.")
+@actor_option
+@json_option
+@pass_app
+def assign_task(
+    app: App, task_key: str, name: str, reason: str | None, actor: str | None, as_json: bool
+) -> None:
+    """Give a task to NAME, whoever holds it now."""
+    _change(
+        app, task_key, "assign_user_task", as_json, p_assignee=name, p_reason=reason, p_actor=actor
+    )
+
+
+@task.command("delegate")
+@task_argument
+@click.argument("name", metavar="NAME")
+@click.option("--reason", help="Why, for the record.")
+@actor_option
+@json_option
+@pass_app
+def delegate_task(
+    app: App, task_key: str, name: str, reason: str | None, actor: str | None, as_json: bool
+) -> None:
+    """Hand a task on to NAME, who hands it back with resolve."""
+    _change(app, task_key, "delegate_user_task", as_json, p_to=name, p_reason=reason, p_actor=actor)
+
+
+@task.command("resolve")
+@task_argument
+@click.option("--note", help="What was found; kept as a comment.")
+@actor_option
+@json_option
+@pass_app
+def resolve_task(
+    app: App, task_key: str, note: str | None, actor: str | None, as_json: bool
+) -> None:
+    """Hand a delegated task back to its owner."""
+    _change(app, task_key, "resolve_user_task", as_json, p_note=note, p_actor=actor)
+
+
+@task.command("comment")
+@task_argument
+@click.argument("text", metavar="TEXT")
+@actor_option
+@json_option
+@pass_app
+def comment_task(app: App, task_key: str, text: str, actor: str | None, as_json: bool) -> None:
+    """Say something about a task."""
+    _change(app, task_key, "comment_user_task", as_json, p_text=text, p_actor=actor)
 
 
 @click.command()
@@ -173,11 +294,19 @@ def _refuse_workers_task(conn: Connection, tenant: str, task: str) -> None:
 
 @click.command()
 @all_option
+@click.option("--for", "person", metavar="NAME", help="Only what this person may decide.")
 @limit_option
 @json_option
 @pass_app
-def approvals(app: App, everything: bool, limit: int, as_json: bool) -> None:
+def approvals(app: App, everything: bool, person: str | None, limit: int, as_json: bool) -> None:
     """List decisions that are asked for, the oldest first."""
+    if person is not None:
+        if everything:
+            raise click.UsageError("--for lists what is open; it goes without --all")
+        with app.connect() as conn:
+            rows = app.call(conn, "list_approvals", p_actor=person, p_limit=min(limit, 1000))
+        emit(rows, as_json, empty=f"nothing for {person} to decide")
+        return
     listing(
         app,
         """
@@ -227,6 +356,84 @@ def approve(app: App, approval: str, note: str | None, actor: str | None, as_jso
 def reject(app: App, approval: str, note: str | None, actor: str | None, as_json: bool) -> None:
     """Reject a step. KEY is the business key of an instance with one pending decision."""
     emit(_decide(app, approval, "Rejected", note, actor), as_json)
+
+
+# -- reviews -------------------------------------------------------------------------------------
+
+
+@click.command()
+@all_option
+@click.option("--for", "person", metavar="NAME", help="Only what this person may decide.")
+@limit_option
+@json_option
+@pass_app
+def reviews(app: App, everything: bool, person: str | None, limit: int, as_json: bool) -> None:
+    """List results that wait for somebody to look at them, the oldest first."""
+    if person is not None:
+        if everything:
+            raise click.UsageError("--for lists what is open; it goes without --all")
+        with app.connect() as conn:
+            rows = app.call(conn, "list_reviews", p_actor=person, p_limit=min(limit, 1000))
+        shown = ("review_id", "business_key", "node_id", "done_by", "expected_version", "output")
+        short = rows if as_json else [{name: row[name] for name in shown} for row in rows]
+        emit(short, as_json, empty=f"nothing for {person} to review")
+        return
+    listing(
+        app,
+        """
+        select r.review_id, r.process_instance_id, r.business_key, r.node_id, r.task_id, r.attempt,
+               r.state, r.expected_version, r.decision, r.decided_by, r.reason, r.created_at
+          from bpm.review r
+         where r.tenant_id = %(tenant)s and (%(everything)s or r.state = 'Open')
+         order by r.review_id limit %(limit)s
+        """,
+        {"everything": everything, "limit": limit},
+        {
+            "id": "review_id", "key": "business_key", "node": "node_id", "state": "state",
+            "version": "expected_version", "decision": "decision", "decided by": "decided_by",
+            "since": "created_at",
+        },
+        as_json,
+        "no result waits for a review",
+    )  # fmt: skip
+
+
+@click.command()
+@click.argument("review_key", metavar="ID|KEY")
+@click.argument("decision", type=click.Choice(["approve", "reject", "return"]))
+@click.option(
+    "--version", "expected", type=int, metavar="N",
+    help="The version that was looked at (default: the one it is of).",
+)  # fmt: skip
+@click.option("--reason", help="Why; needed to reject and return.")
+@actor_option
+@json_option
+@pass_app
+def review(
+    app: App,
+    review_key: str,
+    decision: str,
+    expected: int | None,
+    reason: str | None,
+    actor: str | None,
+    as_json: bool,
+) -> None:
+    """Decide about a result. KEY is the business key of an instance with one open review."""
+    with app.connect() as conn:
+        found = REVIEW.find(conn, app.tenant, review_key, closed=ANY_REVIEW)
+        if expected is None:
+            row = conn.execute(
+                "select r.expected_version from bpm.review r"
+                " where r.tenant_id = %s and r.review_id = %s",
+                [app.tenant, found],
+            ).fetchone()
+            expected = None if row is None else row["expected_version"]
+        rows = app.call(
+            conn, "decide_review", p_review_id=found, p_expected_version=expected,
+            p_decision=decision.capitalize(), p_reason=reason, p_actor=actor,
+        )  # fmt: skip
+        wake_runners(conn)
+    emit(rows[0], as_json)
 
 
 # -- dead letters --------------------------------------------------------------------------------
@@ -398,4 +605,15 @@ _STOPPED_AGAIN = """
      where r.tenant_id = %(tenant)s and r.incident_id = %(incident)s and r.state <> 'Open'
 """
 
-COMMANDS = [tasks, complete, approvals, approve, reject, dead_letters, incidents]
+COMMANDS = [
+    tasks,
+    task,
+    complete,
+    approvals,
+    approve,
+    reject,
+    reviews,
+    review,
+    dead_letters,
+    incidents,
+]

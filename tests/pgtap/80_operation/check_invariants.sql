@@ -1,7 +1,7 @@
 -- Every rule of every invariant is seen to fail: rows are spoiled as no function of the engine would, and exactly that invariant
 -- speaks up (where one fault breaks several, all of them are named). Each test.breaks undoes what it did.
 begin;
-select plan(132);
+select plan(141);
 
 -- A house with a bit of everything in it.
 select test.deploy_everything();
@@ -194,8 +194,25 @@ select test.breaks($$
   insert into bpm_core.task_instance (id, workflow_instance_id, token_id, visit, node_id, task_version_id, task_type, available_at, max_attempts, lease)
   select bpm_core.new_id(), workflow_instance_id, token_id, visit, node_id, task_version_id, task_type, available_at, max_attempts, lease
     from bpm_core.task_instance where id = pg_temp.task('granted', 'release')$$, '{I-07,I-16}', 'approved, but two tasks');
-select test.breaks($$delete from bpm_core.approval_record where workflow_instance_id = pg_temp.w('granted')$$, '{I-16}', 'a gated task without an approval');
+select test.breaks($$delete from bpm_core.approval_vote v using bpm_core.approval_record a where a.id = v.approval_id and a.workflow_instance_id = pg_temp.w('granted');
+  delete from bpm_core.approval_record where workflow_instance_id = pg_temp.w('granted')$$, '{I-16}', 'a gated task without an approval');
 select test.breaks($$delete from bpm_core.approval_record where workflow_instance_id = pg_temp.w('asked')$$, '{I-16}', 'an approval got lost');
+
+select test.breaks($$delete from bpm_core.approval_vote v using bpm_core.approval_record a
+  where a.id = v.approval_id and a.workflow_instance_id = pg_temp.w('granted')$$, '{I-16}', 'approved by nobody');
+select test.breaks($$update bpm_core.approval_record set required_approvals = 2 where workflow_instance_id = pg_temp.w('granted')$$, '{I-16}', 'approved by too few');
+select test.breaks($$update bpm_core.approval_record set decided_by = 'somebody else' where workflow_instance_id = pg_temp.w('granted')$$, '{I-16}', 'decided by one who did not vote');
+select test.breaks($$update bpm_core.approval_vote v set at = v.at + interval '1 minute' from bpm_core.approval_record a
+  where a.id = v.approval_id and a.workflow_instance_id = pg_temp.w('granted')$$, '{I-16}', 'a vote after the decision');
+select test.breaks($$insert into bpm_core.approval_vote (approval_id, actor, vote, at) select a.id, 'ann', 'Approve', a.created_at
+  from bpm_core.approval_record a where a.workflow_instance_id = pg_temp.w('asked')$$, '{I-16}', 'enough votes and no decision');
+select test.breaks($$insert into bpm_core.approval_vote (approval_id, actor, vote, at) select a.id, 'ann', 'Reject', a.created_at
+  from bpm_core.approval_record a where a.workflow_instance_id = pg_temp.w('asked')$$, '{I-16}', 'a veto and no decision');
+select test.breaks($$insert into bpm_core.approval_vote (approval_id, actor, vote, at) select a.id, 'zoe', 'Reject', a.created_at
+  from bpm_core.approval_record a where a.workflow_instance_id = pg_temp.w('granted')$$, '{I-16}', 'approved against a veto');
+select test.breaks($$update bpm_core.approval_record set approvers = '{nobody}' where workflow_instance_id = pg_temp.w('granted')$$, '{I-16}', 'a vote of one not asked');
+select test.breaks($$update bpm_core.approval_record set status = 'Expired', decided_by = 'bpm:expiry', decided_at = created_at
+  where workflow_instance_id = pg_temp.w('asked')$$, '{I-13,I-16}', 'expired without a time');
 
 -- I-17: compensation. undo: a and b done and undone but for a, whose handler is at work.
 select test.deploy('undo', (select string_agg(test.service(t) || format('<boundaryEvent id="%1$s-b" attachedToRef="%1$s"><compensateEventDefinition/></boundaryEvent><%2$s id="un-%1$s" isForCompensation="true"/><association id="%1$s-as" sourceRef="%1$s-b" targetRef="un-%1$s"/>', t, case t when 'a' then 'userTask' else 'task' end), '') from unnest('{a,b,c}'::text[]) t)

@@ -54,7 +54,8 @@ select is_empty(
       join pg_class c on c.oid = i.indrelid
       join pg_attribute a on a.attrelid = i.indrelid and a.attnum = i.indkey[0]
      where c.relnamespace = 'bpm_core'::regnamespace and not i.indisprimary and i.indpred is not null and a.attname = 'tenant_id' and not c.relispartition
-       and i.indexrelid::regclass::text not in ('bpm_core.incident_open', 'bpm_core.dead_letter_open', 'bpm_core.approval_open')  -- for people
+       and i.indexrelid::regclass::text not in ('bpm_core.incident_open', 'bpm_core.dead_letter_open', 'bpm_core.approval_open', 'bpm_core.outbox_unknown')  -- for people
+       and i.indexrelid::regclass::text not in ('bpm_core.event_outbox_pending', 'bpm_core.event_outbox_published')  -- their tenants are in event_stream
        and not exists (
              select from pg_proc p
               where p.oid = 'bpm_core.next_tenant(text, text)'::regprocedure

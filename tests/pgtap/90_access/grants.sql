@@ -159,8 +159,10 @@ select set_eq(
     ('history'), ('evidence'), ('subject'), ('fact'), ('session_link'),
     ('instance'), ('workflow'), ('timer'), ('start_event'), ('message'), ('signal'), ('incident'), ('compensation'),
     ('task'), ('execution'), ('result'), ('dead_letter'),
-    ('approval'),
+    ('approval'), ('approval_vote'), ('task_comment'), ('review'),
     ('command'), ('unknown_command'), ('destination'),
+    ('approval'),
+    ('command'), ('unknown_command'), ('destination'), ('domain_event'), ('event_subscription'),
     ('event'), ('event_link'), ('routing_rule'), ('routing_decision'), ('business_case')$$,
   'the public views are those promised');
 

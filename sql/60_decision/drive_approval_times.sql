@@ -1,0 +1,41 @@
+-- What time does to open approvals: expires them, lets one more person decide, reminds. Picks those due first, of instances nobody holds that are running;
+-- the time of a suspended one goes on, its approvals are looked at when it is resumed. A reminder keeps its grid, missed ones are made up for by one.
+-- Returns:  tick_result: rows done, no position, when the next falls due within a minute.
+-- Writes:   approval_record, history_event, and what apply_decisions and stop_starved write. Locks: workflow_instance, skip locked.
+create or replace function bpm_core.drive_approval_times(p_tenant_id text, p_limit integer)
+returns bpm_core.tick_result
+language plpgsql volatile
+set search_path = pg_catalog, pg_temp
+set plan_cache_mode = force_generic_plan
+set enable_seqscan = off  set enable_hashjoin = off  set enable_mergejoin = off
+set jit = off
+set enable_sort = off
+as $$
+declare
+  v_now    timestamptz := bpm_core.now();
+  v_result bpm_core.tick_result;
+  v_found  bpm_core.candidate[];
+  v_locked uuid[];
+begin
+  v_found := array(
+    select row(a.due_at, a.id, a.workflow_instance_id)::bpm_core.candidate
+      from bpm_core.approval_record a
+     cross join lateral (select w.status from bpm_core.workflow_instance w
+                          where w.tenant_id = a.tenant_id and w.id = a.workflow_instance_id offset 0) w
+     where a.status = 'Pending' and a.due_at is not null and a.tenant_id = p_tenant_id and a.due_at <= v_now and w.status = 'Running'
+     order by a.due_at, a.id
+     limit p_limit);
+  v_result.done := 0;
+  if cardinality(v_found) > 0 then
+    v_locked := bpm_core.try_lock_instances(p_tenant_id, array(select c.instance_id from unnest(v_found) c));
+    v_result.done := bpm_core.apply_approval_times(p_tenant_id, array(select c.id from unnest(v_found) c where c.instance_id = any (v_locked)), bpm_core.now());
+  end if;
+  v_result.next_due_at := (
+    select a.due_at
+      from bpm_core.approval_record a
+     where a.status = 'Pending' and a.due_at is not null and a.tenant_id = p_tenant_id and a.due_at > v_now and a.due_at <= v_now + interval '1 minute'
+     order by a.due_at
+     limit 1);
+  return v_result;
+end
+$$;

@@ -1,0 +1,144 @@
+"""Approvals that several people or the clock decide: one decision, whatever comes (A-14)."""
+
+from __future__ import annotations
+
+from concurrent.futures import Future
+
+import psycopg
+import pytest
+from tests.races import kit
+from tests.races.kit import Session
+from tests.support.database import TestDatabase
+
+DECIDE = "select * from bpm.decide_approval(%s, %s, p_actor => %s)"
+CANCEL = "select * from bpm.cancel_process(%s)"
+TICK = "select * from bpm.tick(100)"
+
+
+@pytest.fixture(scope="module", autouse=True)
+def _processes(database: TestDatabase) -> None:
+    several = {"approval": "required", "requiredApprovals": "2", "approvers": "ann, bob, cid, dan"}
+    kit.deploy(
+        database,
+        kit.process("pair", "start > act > end", act=kit.service(**several)),
+        kit.process(
+            "majority",
+            "start > act > end",
+            act=kit.service(**several, approvalVeto="false"),
+        ),
+        kit.process(
+            "brief",
+            "start > act > end",
+            act=kit.service(approval="required", approvalExpires="PT1H"),
+        ),
+    )
+
+
+def _asked(database: TestDatabase, code: str) -> tuple[str, str]:
+    """A process that waits for a decision; its id and that of the approval."""
+    (process,) = kit.start(database, code)
+    approval = database.value(
+        "select a.approval_id from bpm.approval a where a.process_instance_id = %s", [process]
+    )
+    return process, str(approval)
+
+
+def _row(database: TestDatabase, approval: str) -> kit.Row:
+    (row,) = database.rows(
+        "select a.status, a.effect, a.approvals, a.rejections from bpm.approval a"
+        " where a.approval_id = %s",
+        [approval],
+    )
+    return row
+
+
+def _at_once(database: TestDatabase, *calls: tuple[object, ...]) -> list[object]:
+    """Start all calls while the instances are held, then let go; their answers."""
+    with Session(database) as eye, kit.sessions(database, len(calls)) as callers:
+        with kit.instances_held(database):
+            running: list[Future[list[kit.Row]]] = [
+                caller.start(str(call[0]), *call[1:])
+                for caller, call in zip(callers, calls, strict=True)
+            ]
+            kit.blocked(eye, callers)
+        return list(kit.settled(running))
+
+
+def test_votes_at_once_count_once_each(database: TestDatabase) -> None:
+    """Four approve at once, one of them from two places: two votes decide, nobody counts twice."""
+    for _ in range(kit.sized(3, 100)):
+        process, approval = _asked(database, "pair")
+        names = ["ann", "ann", "bob", "cid", "dan"]
+        answers = _at_once(database, *[(DECIDE, approval, "Approved", name) for name in names])
+        assert all(isinstance(rows, list) for rows in answers), answers
+        row = _row(database, approval)
+        assert (row["status"], row["effect"], row["approvals"]) == ("Approved", "Applied", 2)
+        assert len(kit.history(database, process, "ApprovalDecided")) == 1
+        assert len(kit.history(database, process, "ApprovalVoted")) == 1
+    kit.run_out(database, ["act"])
+
+
+def test_votes_for_and_against_at_once(database: TestDatabase) -> None:
+    """Without a veto two for and two against end as one or the other, as they come."""
+    for _ in range(kit.sized(3, 100)):
+        process, approval = _asked(database, "majority")
+        answers = _at_once(
+            database,
+            (DECIDE, approval, "Approved", "ann"),
+            (DECIDE, approval, "Rejected", "bob"),
+            (DECIDE, approval, "Approved", "cid"),
+            (DECIDE, approval, "Rejected", "dan"),
+        )
+        row = _row(database, approval)
+        # Three against of four are needed to refuse, so two for come first, whatever the order.
+        assert (row["status"], row["effect"], row["approvals"]) == ("Approved", "Applied", 2)
+        for rows in answers:
+            assert isinstance(rows, list) or (
+                isinstance(rows, psycopg.Error) and rows.sqlstate == "BP409"
+            )
+        assert len(kit.history(database, process, "ApprovalDecided")) == 1
+    kit.run_out(database, ["act"])
+
+
+def test_decide_and_cancel_at_once(database: TestDatabase) -> None:
+    """The decision comes first and is undone with its instance, or last and is told that."""
+    for _ in range(kit.sized(4, 100)):
+        process, approval = _asked(database, "brief")
+        decided, cancelled = _at_once(
+            database, (DECIDE, approval, "Approved", "ann"), (CANCEL, process)
+        )
+        assert isinstance(cancelled, list)
+        row = _row(database, approval)
+        if isinstance(decided, list):
+            assert (row["status"], row["effect"]) == ("Approved", "Applied")
+        else:
+            assert isinstance(decided, psycopg.Error)
+            assert decided.sqlstate == "BP409"
+            assert row["status"] == "Cancelled"
+        database.rows(TICK)
+        assert kit.status_of(database, process) == "Cancelled"
+        assert database.rows("select * from bpm.claim_tasks('w', '{act}')") == []
+
+
+def test_decide_and_expiry_at_once(database: TestDatabase) -> None:
+    """Its time is over: who decides hears so, before and after the clock has taken note."""
+    for _ in range(kit.sized(3, 100)):
+        process, approval = _asked(database, "brief")
+        database.rows("select bpm.advance_clock('1 hour')")
+        with Session(database) as eye, kit.sessions(database, 3) as callers:
+            with kit.tables_held(database, "workflow_instance") as first:
+                running = [
+                    callers[0].start(DECIDE, approval, "Approved", "ann"),
+                    callers[1].start(TICK),
+                    callers[2].start(TICK),
+                ]
+                kit.blocked(eye, callers)
+                assert first.one(TICK)["done"]["decisions"] == 1
+            decided, *ticks = kit.settled(running)
+        assert isinstance(decided, psycopg.Error)
+        assert decided.sqlstate == "BP409"
+        assert [rows[0]["done"]["decisions"] for rows in ticks] == [0, 0]  # type: ignore[index]
+        row = _row(database, approval)
+        assert (row["status"], row["effect"]) == ("Expired", "Applied")
+        assert kit.status_of(database, process) == "Failed"
+        assert len(kit.history(database, process, "ApprovalDecided")) == 1
