@@ -11,7 +11,7 @@ set enable_seqscan = off  set enable_hashjoin = off  set enable_mergejoin = off
 set jit = off
 as $$
 declare
-  v_wanted constant integer := (select count(distinct s.idempotency_key) from unnest(p_starts) s where s.outcome is null);
+  v_wanted constant integer := (select count(distinct s.idempotency_key)::integer from unnest(p_starts) s where s.outcome is null);
   v_entered integer;
 begin
   loop
