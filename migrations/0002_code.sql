@@ -17217,7 +17217,7 @@ set enable_seqscan = off  set enable_hashjoin = off  set enable_mergejoin = off
 set jit = off
 as $$
 declare
-  v_wanted constant integer := (select count(distinct s.idempotency_key) from unnest(p_starts) s where s.outcome is null);
+  v_wanted constant integer := (select count(distinct s.idempotency_key)::integer from unnest(p_starts) s where s.outcome is null);
   v_entered integer;
 begin
   loop
@@ -25121,10 +25121,10 @@ $$;
 -- from 75_intake/carry_out_plans.sql
 -- Carries out what was decided about events whose rows are locked: decision, business cases, instances and links, in one transaction. A plan that
 -- cannot be carried out as a whole is not begun.
--- p_may_wait: for message keys; a tick, which may hold others, only tries.
+-- p_may_wait: for message keys and business cases; a tick, which may hold others, only tries.
 -- Returns:  event_refusal[], for the events that were left as they are.
 -- Writes:   event, routing_decision, event_process_instance, task_event, business_case, message, and what starting and correlating write.
--- Locks:    message keys; instances of receivers by skip locked.
+-- Locks:    message keys; business cases that are new or closed; instances of receivers by skip locked.
 create or replace function bpm_core.carry_out_plans(
   p_tenant_id text, p_plans bpm_core.event_plan[], p_actor text, p_now timestamptz, p_may_wait boolean)
 returns bpm_core.event_refusal[]
@@ -25150,6 +25150,8 @@ begin
     end if;
   end if;
   v_refused := bpm_core.refuse_actions(p_tenant_id, v_actions, v_starts, v_busy);
+  v_refused := v_refused || bpm_core.open_cases(
+    p_tenant_id, array(select a from unnest(v_actions) a where a.event_id <> all (array(select r.event_id from unnest(v_refused) r))), p_now, p_may_wait);
   if cardinality(v_refused) > 0 then
     v_events := array(select r.event_id from unnest(v_refused) r);
     v_starts := array(select s from unnest(v_starts) s where (v_actions[s.item]).event_id <> all (v_events));
@@ -25732,6 +25734,24 @@ begin
 end
 $$;
 
+-- from 75_intake/insert_cases.sql
+-- Makes the business cases of these keys that are not there.
+-- Writes:   business_case. Locks: the new keys, in the order given; somebody who is making one is waited for.
+create or replace function bpm_core.insert_cases(p_tenant_id text, p_keys text[], p_now timestamptz)
+returns void
+language plpgsql volatile
+set search_path = pg_catalog, pg_temp
+set plan_cache_mode = force_generic_plan
+set enable_seqscan = off  set enable_hashjoin = off  set enable_mergejoin = off
+set jit = off
+as $$
+begin
+  insert into bpm_core.business_case (tenant_id, id, business_key, created_at)
+  select p_tenant_id, bpm_core.new_id(), k.key, p_now from unnest(p_keys) with ordinality k(key, n) order by k.n
+  on conflict do nothing;
+end
+$$;
+
 -- from 75_intake/insert_events.sql
 -- Stores the events that stand, unless their key is known, with the evidence they bring. Of several with one key the first counts.
 -- Returns:  uuid[], those that are new.
@@ -25859,6 +25879,38 @@ begin
     perform bpm_core.write_audit(p_tenant_id, v_actor, 'OpenCase', 'business_case', r_case.id::text, r_case.lock_version);
   end if;
   return query select r_case.id, r_case.state, r_case.lock_version, is_new;
+end
+$$;
+
+-- from 75_intake/open_cases.sql
+-- Makes the business cases that actions speak of, before anything of them is done and in order of their keys, so that two who make the same ones part.
+-- p_may_wait: for somebody who has made or closed one of them and not yet committed; a tick, which holds much else, only tries.
+-- Returns:  event_refusal[], Busy, for each event whose case somebody else holds.
+-- Writes:   business_case. Locks: the cases that are new; those that are closed.
+create or replace function bpm_core.open_cases(p_tenant_id text, p_actions bpm_core.event_action[], p_now timestamptz, p_may_wait boolean)
+returns bpm_core.event_refusal[]
+language plpgsql volatile
+set search_path = pg_catalog, pg_temp
+set plan_cache_mode = force_generic_plan
+set enable_seqscan = off  set enable_hashjoin = off  set enable_mergejoin = off
+set jit = off
+as $$
+declare
+  v_keys text[] := array(select distinct a.business_key collate "C" from unnest(p_actions) a where a.business_key is not null order by 1);
+  v_busy text[];
+begin
+  if cardinality(v_keys) = 0 then
+    return null;
+  elsif p_may_wait then
+    perform bpm_core.insert_cases(p_tenant_id, v_keys, p_now);
+    return null;
+  end if;
+  v_busy := bpm_core.try_cases(p_tenant_id, v_keys, p_now);
+  return array(
+    select distinct on (a.event_id) row(a.event_id, 'Busy', 'Another call holds the business case.', jsonb_build_object('business_key', a.business_key))::bpm_core.event_refusal
+      from unnest(p_actions) a
+     where a.business_key = any (v_busy)
+     order by a.event_id, a.n);
 end
 $$;
 
@@ -26398,6 +26450,58 @@ as $$
   insert into bpm_core.routing_state as s (tenant_id, rules_version) values (p_tenant_id, 1)
   on conflict (tenant_id) do update set rules_version = s.rules_version + 1
   returning s.rules_version
+$$;
+
+-- from 75_intake/try_cases.sql
+-- As insert_cases, but nobody is waited for longer than a moment: a case may be made or closed in a transaction of the host that lasts. One by one only when
+-- somebody is met.
+-- Returns:  text[], the keys of cases that somebody else holds. Writes: business_case. Locks: those that are new; those that are closed.
+create or replace function bpm_core.try_cases(p_tenant_id text, p_keys text[], p_now timestamptz)
+returns text[]
+language plpgsql volatile
+set search_path = pg_catalog, pg_temp
+set plan_cache_mode = force_generic_plan
+set enable_seqscan = off  set enable_hashjoin = off  set enable_mergejoin = off
+set jit = off
+set lock_timeout = '20ms'
+as $$
+declare
+  v_closed uuid[];
+  v_held   uuid[];
+  v_busy   text[] := array[]::text[];
+  v_key    text;
+begin
+  v_closed := array(
+    select c.id
+      from (select p_tenant_id as tenant_id, k.key from unnest(p_keys) k(key) offset 0) k
+     cross join lateral (select c.id, c.state from bpm_core.business_case c where c.business_key = k.key and c.tenant_id = k.tenant_id offset 0) c
+     where c.state = 'Closed');
+  if cardinality(v_closed) > 0 then
+    v_held := array(
+      select c.id
+        from (select p_tenant_id as tenant_id, i.id from unnest(v_closed) i(id) order by i.id offset 0) i
+       cross join lateral (select c.id from bpm_core.business_case c where c.tenant_id = i.tenant_id and c.id = i.id for no key update skip locked) c);
+    v_busy := array(
+      select c.business_key
+        from (select p_tenant_id as tenant_id, i.id from unnest(v_closed) i(id) where i.id <> all (v_held) offset 0) i
+       cross join lateral (select c.business_key from bpm_core.business_case c where c.tenant_id = i.tenant_id and c.id = i.id offset 0) c);
+  end if;
+  begin
+    perform bpm_core.insert_cases(p_tenant_id, p_keys, p_now);
+    return v_busy;
+  exception
+    when lock_not_available then null;
+  end;
+  foreach v_key in array p_keys loop
+    begin
+      perform bpm_core.insert_cases(p_tenant_id, array[v_key], p_now);
+    exception
+      when lock_not_available then
+        v_busy := v_busy || v_key;
+    end;
+  end loop;
+  return v_busy;
+end
 $$;
 
 -- from 75_intake/type_patterns.sql
