@@ -106,7 +106,8 @@ begin
   if v_state is null then
     perform bpm_core.fail('BP403', format('Role %s has no %s grant for tenant %L.', v_caller, p_capability, p_tenant_id),
       jsonb_build_object('role', v_caller, 'tenant_id', p_tenant_id, 'capability', p_capability),
-      'An admin creates the tenant with bpm.create_tenant and grants it with bpm.grant_access.');
+      case p_tenant_id when '' then 'Pass p_tenant_id if you work for another tenant; else an admin grants this one with bpm.grant_access.'
+                       else 'An admin creates the tenant with bpm.create_tenant and grants it with bpm.grant_access.' end);
   elsif v_state = 'Suspended' and p_capability <> 'reader' then
     perform bpm_core.fail('BP423', format('Tenant %L is suspended.', p_tenant_id));
   end if;
@@ -15756,7 +15757,7 @@ begin
                w.process_version_id, w.workflow_version_id, w.role_version_id, w.start_node_id, null,
                bpm_core.new_id(), bpm_core.new_id(), bpm_core.new_id(),
                case when w.process_version_id is null then case when t.refusal is null then 'NotFound' else 'WrongState' end when f.fault is not null then 'Rejected' end::bpm.outcome,
-               case when t.refusal is not null then t.refusal when w.process_version_id is null then format('There is no process %L%s that can be started.', i.code, coalesce(' version ' || i.version, ''))
+               case when t.refusal is not null then t.refusal when w.process_version_id is null then bpm_core.start_absence(p_tenant_id, i.code, i.version)
                     else f.fault end, null, w.is_several)::bpm_core.start
       from item i
       join wanted w on w.code = i.code and w.version is not distinct from i.version
@@ -17284,6 +17285,33 @@ begin
   insert into bpm_core.history_event (tenant_id, workflow_instance_id, at, kind, from_state, to_state, actor)
   values (p_tenant_id, p_instance_id, p_now, 'InstanceSkipped', 'Running', 'Skipped', p_actor);
   perform bpm_core.tell_processes(p_tenant_id, array[p_instance_id], 'Skipped');
+end
+$$;
+
+-- from 40_flow/start_absence.sql
+-- Why a start finds no version of a process. Asked only when it has found none.
+-- Returns:  text.
+create or replace function bpm_core.start_absence(p_tenant_id text, p_code text, p_version integer)
+returns text
+language plpgsql stable
+set search_path = pg_catalog, pg_temp
+set plan_cache_mode = force_generic_plan
+set enable_seqscan = off  set enable_hashjoin = off  set enable_mergejoin = off
+set jit = off
+as $$
+declare
+  r_process bpm_core.process_definition;
+  v_status  bpm_core.version_status;
+begin
+  select d.* into r_process from bpm_core.process_definition d where d.code = p_code and d.tenant_id = p_tenant_id;
+  select v.status into v_status
+    from bpm_core.process_version v
+   where v.definition_id = r_process.id and v.version = p_version and v.tenant_id = r_process.tenant_id;
+  return case
+    when r_process.archived_at is not null then format('Process %L is archived.', p_code)
+    when v_status = 'Deprecated' then format('Version %s of process %L is deprecated.', p_version, p_code)
+    when r_process.id is not null and p_version is null then format('Process %L has no current version.', p_code)
+    else format('There is no process %L%s that can be started.', p_code, coalesce(' version ' || p_version, '')) end;
 end
 $$;
 
@@ -30152,6 +30180,29 @@ select x.tenant_id,
       left join bpm_core.task_instance t on t.tenant_id = r.tenant_id and t.id = r.task_instance_id) x
  where x.tenant_id = any (array(select bpm_core.visible_tenants()));
 comment on view bpm.result is 'What attempts gave back: accepted, or rejected with the reasons because it did not meet the result schema of its task.';
+
+create or replace view bpm.task_evidence with (security_barrier) as
+select l.tenant_id,
+       l.task_id,
+       t.workflow_instance_id,
+       w.process_instance_id,
+       t.node_id,
+       l.attempt,
+       l.evidence_id,
+       e.object_key,
+       encode(e.sha256, 'hex') as sha256,
+       e.mime,
+       e.purged_at
+  from (select a.tenant_id, a.task_instance_id as task_id, null::integer as attempt, a.evidence_id
+          from bpm_core.task_evidence a
+        union all
+        select r.tenant_id, r.task_instance_id, r.attempt, r.evidence_id
+          from bpm_core.result_evidence r) l
+  join bpm_core.evidence e on e.tenant_id = l.tenant_id and e.id = l.evidence_id
+  left join bpm_core.task_instance t on t.tenant_id = l.tenant_id and t.id = l.task_id
+  left join bpm_core.workflow_instance w on w.tenant_id = t.tenant_id and w.id = t.workflow_instance_id
+ where l.tenant_id = any (array(select bpm_core.visible_tenants()));
+comment on view bpm.task_evidence is 'The evidence of tasks: what was attached to one (attempt null), and what a result came with.';
 
 create or replace view bpm.task_comment with (security_barrier) as
 select c.tenant_id,

@@ -44,6 +44,7 @@ class DatabaseConfig:
     """Which database, and how it is used."""
 
     url: str | None = option(None, "connection string; without one an embedded server is used")
+    tenant: str = option("", "the tenant commands work for; --tenant overrides it")
     max_connections: int = option(10, "largest size of a connection pool", minimum=1)
     migrate_on_start: bool = option(
         True,

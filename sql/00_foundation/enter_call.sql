@@ -24,7 +24,8 @@ begin
   if v_state is null then
     perform bpm_core.fail('BP403', format('Role %s has no %s grant for tenant %L.', v_caller, p_capability, p_tenant_id),
       jsonb_build_object('role', v_caller, 'tenant_id', p_tenant_id, 'capability', p_capability),
-      'An admin creates the tenant with bpm.create_tenant and grants it with bpm.grant_access.');
+      case p_tenant_id when '' then 'Pass p_tenant_id if you work for another tenant; else an admin grants this one with bpm.grant_access.'
+                       else 'An admin creates the tenant with bpm.create_tenant and grants it with bpm.grant_access.' end);
   elsif v_state = 'Suspended' and p_capability <> 'reader' then
     perform bpm_core.fail('BP423', format('Tenant %L is suspended.', p_tenant_id));
   end if;

@@ -25,7 +25,7 @@ begin
                w.process_version_id, w.workflow_version_id, w.role_version_id, w.start_node_id, null,
                bpm_core.new_id(), bpm_core.new_id(), bpm_core.new_id(),
                case when w.process_version_id is null then case when t.refusal is null then 'NotFound' else 'WrongState' end when f.fault is not null then 'Rejected' end::bpm.outcome,
-               case when t.refusal is not null then t.refusal when w.process_version_id is null then format('There is no process %L%s that can be started.', i.code, coalesce(' version ' || i.version, ''))
+               case when t.refusal is not null then t.refusal when w.process_version_id is null then bpm_core.start_absence(p_tenant_id, i.code, i.version)
                     else f.fault end, null, w.is_several)::bpm_core.start
       from item i
       join wanted w on w.code = i.code and w.version is not distinct from i.version

@@ -117,6 +117,29 @@ select x.tenant_id,
  where x.tenant_id = any (array(select bpm_core.visible_tenants()));
 comment on view bpm.result is 'What attempts gave back: accepted, or rejected with the reasons because it did not meet the result schema of its task.';
 
+create or replace view bpm.task_evidence with (security_barrier) as
+select l.tenant_id,
+       l.task_id,
+       t.workflow_instance_id,
+       w.process_instance_id,
+       t.node_id,
+       l.attempt,
+       l.evidence_id,
+       e.object_key,
+       encode(e.sha256, 'hex') as sha256,
+       e.mime,
+       e.purged_at
+  from (select a.tenant_id, a.task_instance_id as task_id, null::integer as attempt, a.evidence_id
+          from bpm_core.task_evidence a
+        union all
+        select r.tenant_id, r.task_instance_id, r.attempt, r.evidence_id
+          from bpm_core.result_evidence r) l
+  join bpm_core.evidence e on e.tenant_id = l.tenant_id and e.id = l.evidence_id
+  left join bpm_core.task_instance t on t.tenant_id = l.tenant_id and t.id = l.task_id
+  left join bpm_core.workflow_instance w on w.tenant_id = t.tenant_id and w.id = t.workflow_instance_id
+ where l.tenant_id = any (array(select bpm_core.visible_tenants()));
+comment on view bpm.task_evidence is 'The evidence of tasks: what was attached to one (attempt null), and what a result came with.';
+
 create or replace view bpm.task_comment with (security_barrier) as
 select c.tenant_id,
        c.id as comment_id,

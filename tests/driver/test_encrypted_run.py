@@ -343,7 +343,7 @@ def test_rotation(fresh_cli: Cli, monkeypatch: pytest.MonkeyPatch) -> None:
         ("k1", False, None), ("k2", True, None),
     ]  # fmt: skip
     checked = cli.json("keys", "rotate", "--check")
-    assert (checked["renewed"], checked["values"]) == (4, 12)
+    assert (checked["to_renew"], checked["values"]) == (4, 12)
     assert key_ids(cli, "R-1") == ["k1", "k1", "k1"]
 
     first = cli.json("keys", "rotate", "--limit", 1)

@@ -4,6 +4,7 @@ It needs nothing but Python and psycopg. What it takes from the environment:
 
     WEBHOOK_SECRET    shared with the provider; two of them, separated by a blank, while it changes
     WEBHOOK_DATABASE  where pgbpm is; its login needs bpm_worker
+    WEBHOOK_TENANT    whose events these are (default: the tenant without a name)
     WEBHOOK_CHANNEL   how events of this provider are called (default: webhook)
 
 A request is an event {"id", "type", "data": {…}, "occurred_at", "thread"} with the header
@@ -78,7 +79,7 @@ def read_event(body: bytes) -> dict[str, Any]:
     }
 
 
-def accept(database: str, event: dict[str, Any]) -> bool:
+def accept(database: str, tenant: str, event: dict[str, Any]) -> bool:
     """Accept the event and commit; whether it is new.
 
     Whoever answers 2xx before the commit has promised what may never be.
@@ -88,8 +89,11 @@ def accept(database: str, event: dict[str, Any]) -> bool:
         database, connect_timeout=3, options=options
     ) as conn:  # commits at the end
         row = conn.execute(
-            "select a.is_new, a.outcome::text, a.message from bpm.accept_events(%s) a",
-            [Jsonb([event])],
+            """
+            select a.is_new, a.outcome::text, a.message
+              from bpm.accept_events(%s, p_tenant_id => %s) a
+            """,
+            [Jsonb([event]), tenant],
         ).fetchone()
     assert row is not None
     is_new, outcome, message = row
@@ -114,7 +118,8 @@ class Webhook(BaseHTTPRequestHandler):
                 self.headers["Webhook-Signature"], body, self.server.secrets, time.time()
             )
             event = {"channel": self.server.channel, **read_event(body)}
-            self.answer(202 if accept(self.server.database, event) else 200, "accepted")
+            is_new = accept(self.server.database, self.server.tenant, event)
+            self.answer(202 if is_new else 200, "accepted")
         except Refused as refused:
             self.answer(refused.status, str(refused))
         except psycopg.Error as error:
@@ -154,10 +159,12 @@ class Server(ThreadingHTTPServer):
 
     daemon_threads = True
 
-    def __init__(self, port: int, database: str, secrets: list[str], channel: str) -> None:
+    def __init__(
+        self, port: int, database: str, secrets: list[str], channel: str, tenant: str = ""
+    ) -> None:
         if not secrets:
             raise SystemExit("WEBHOOK_SECRET is empty: everybody could sign")
-        self.database, self.secrets, self.channel = database, secrets, channel
+        self.database, self.secrets, self.channel, self.tenant = database, secrets, channel, tenant
         super().__init__(("127.0.0.1", port), Webhook)
 
 
@@ -167,4 +174,5 @@ if __name__ == "__main__":
         os.environ["WEBHOOK_DATABASE"],
         os.environ["WEBHOOK_SECRET"].split(),
         os.environ.get("WEBHOOK_CHANNEL", "webhook"),
+        os.environ.get("WEBHOOK_TENANT", ""),
     ).serve_forever()

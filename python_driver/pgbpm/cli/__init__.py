@@ -62,14 +62,14 @@ class _Root(click.Group):
 @click.option("--config", "config_file", type=click.Path(), help="TOML file (default: pgbpm.toml).")
 @click.option("--database-url", metavar="URL", help="Use this database (overrides database.url).")
 @click.option("--ephemeral", is_flag=True, help="Use a throw-away server (server.ephemeral).")
-@click.option("--tenant", default="", metavar="ID", help="Work for this tenant (default: '').")
+@click.option("--tenant", metavar="ID", help="Work for this tenant (overrides database.tenant).")
 @click.pass_context
 def root(
     ctx: click.Context,
     config_file: str | None,
     database_url: str | None,
     ephemeral: bool,
-    tenant: str,
+    tenant: str | None,
 ) -> None:
     """A business process engine that lives inside PostgreSQL.
 
@@ -80,7 +80,7 @@ def root(
         config = config.with_values("database", url=database_url)
     if ephemeral:
         config = config.with_values("database", url=None).with_values("server", ephemeral=True)
-    ctx.obj = App(config, tenant)
+    ctx.obj = App(config, config.database.tenant if tenant is None else tenant)
 
 
 def _register() -> None:

@@ -111,6 +111,8 @@ def rotate(
                 continue
             counts["values"] += values
             counts["renewed"] += values > 0
+    if check:
+        counts["to_renew"] = counts.pop("renewed")
     emit({**counts, "last": ids[-1] if ids else None}, as_json)
     if counts["failed"]:
         click.get_current_context().exit(PgbpmError.exit_code)

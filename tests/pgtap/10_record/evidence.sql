@@ -1,6 +1,6 @@
 -- Evidence: kept once, as metadata; never with a credential; purged to a tombstone that nothing new may refer to.
 begin;
-select plan(71);
+select plan(72);
 create function pg_temp.piece(p_key text, p_content text default 'a', p_more jsonb default '{}') returns jsonb language sql as
 $$ select jsonb_build_object('object_key', p_key, 'sha256', encode(sha256(convert_to(p_content, 'UTF8')), 'hex')) || p_more $$;
 create function pg_temp.refused(p_items jsonb) returns text language plpgsql as $$
@@ -32,6 +32,8 @@ select test.start('carry') as p \gset
 select t.task_id as task from bpm.task t where t.process_instance_id = :'p' \gset
 select is((select count(*) from generate_series(1, 2) cross join lateral bpm.attach_evidence(jsonb_build_array(pg_temp.piece('photo'), pg_temp.piece('photo')), :'task')), 4::bigint, 'attached to a task, twice');
 select is((select array_agg(e.object_key::text) from bpm_core.task_evidence t join bpm.evidence e on e.evidence_id = t.evidence_id where t.task_instance_id = :'task'), '{photo}', 'is attached once');
+select is((select jsonb_agg(jsonb_build_array(v.object_key, v.attempt, v.process_instance_id, v.node_id, v.sha256)) from bpm.task_evidence v where v.task_id = :'task'),
+  jsonb_build_array(jsonb_build_array('photo', null, :'p', 'load', encode(sha256('a'), 'hex'))), 'and whoever works on it sees it in a view');
 select throws_ok($$select * from bpm.attach_evidence('[]', '00000000-0000-7000-8000-000000000001')$$, 'BP404', 'There is no task 00000000-0000-7000-8000-000000000001.', 'a task that is not there');
 
 -- Refused

@@ -1,6 +1,6 @@
 -- bpm.start_processes: a batch of starts, each with its outcome.
 begin;
-select plan(36);
+select plan(39);
 select bpm.deploy_bpmn(test.linear('order', 'pack')) is not null as deployed \gset
 select test.deploy('empty', '<endEvent id="end"/>' || test.flows('start>end')) \gset
 
@@ -36,6 +36,12 @@ select is((select s.outcome || ' ' || s.is_new from bpm.start_processes('[{"code
           'a refused start may be repeated rightly under its key');
 select is((select s.message from bpm.start_processes('[{"code": "nowhere", "idempotency_key": "k1"}]') s), 'There is no process ''nowhere'' that can be started.',
           'an unknown process under a used key: the message fits the outcome');
+select test.deploy('gone', test.service('t') || '<endEvent id="end"/>' || test.flows('start>t', 't>end')) is not null as deployed \gset
+select bpm.deprecate_process('gone', 1) is not null as deprecated \gset
+select is((select s.message from bpm.start_processes('[{"code": "gone"}]') s), 'Process ''gone'' has no current version.', 'why: all its versions are out of use');
+select is((select s.message from bpm.start_processes('[{"code": "gone", "version": 1}]') s), 'Version 1 of process ''gone'' is deprecated.', 'why: this one is');
+select bpm.archive_definition('process', 'gone') is not null as archived \gset
+select is((select s.outcome || ' ' || s.message from bpm.start_processes('[{"code": "gone"}]') s), 'NotFound Process ''gone'' is archived.', 'why: it was archived');
 select is((select array_agg(s.outcome::text || s.is_new order by s.item) from bpm.start_processes('[
   {"code": "order", "variables": {"n": 1}, "business_key": "B", "idempotency_key": "k1"}, {"code": "order", "idempotency_key": "k4"}]') s), '{Donefalse,Donetrue}',
           'repeated and new starts in one batch');

@@ -160,7 +160,7 @@ select bpm.run_until_idle() is not null as done \gset
 update bpm_core.process_definition set archived_at = bpm_core.now() where code = 'alarm';
 select pg_temp.accept('alarm') as alarm \gset
 select is(test.tick('events') || pg_temp.standing(:'alarm'), '1Pending Refused', 'a process that cannot be started any more');
-select is((select e.detail ->> 'message' from bpm.event e where e.event_id = :'alarm'), 'There is no process ''alarm'' that can be started.', 'why');
+select is((select e.detail ->> 'message' from bpm.event e where e.event_id = :'alarm'), 'Process ''alarm'' is archived.', 'why');
 update bpm_core.process_definition set archived_at = null where code = 'alarm';
 select bpm.advance_clock('1 minute') is not null as moved \gset
 select is(test.tick('events') || pg_temp.standing(:'alarm'), '1Dispatched', 'it is tried again by itself');

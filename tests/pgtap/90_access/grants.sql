@@ -163,7 +163,7 @@ select set_eq(
     ('command'), ('unknown_command'), ('destination'),
     ('approval'),
     ('command'), ('unknown_command'), ('destination'), ('domain_event'), ('event_subscription'),
-    ('event'), ('event_link'), ('routing_rule'), ('routing_decision'), ('business_case')$$,
+    ('event'), ('task_evidence'), ('event_link'), ('routing_rule'), ('routing_decision'), ('business_case')$$,
   'the public views are those promised');
 
 select * from finish();
