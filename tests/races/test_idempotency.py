@@ -155,6 +155,11 @@ CREATE: dict[str, Call] = {
         "select * from bpm.set_routing_rule('r{n}', 'x.{n}', 'AskHuman')",
         "select * from bpm.set_routing_rule('r{n}', 'y.{n}', 'AskHuman')",
     ),
+    "subscribe_events": Call(
+        "name",
+        "select * from bpm.subscribe_events('e{n}')",
+        "select * from bpm.subscribe_events('e{n}', p_process_code => 'again')",
+    ),
     "link_session": Call(
         "name",
         "select * from bpm.link_session('chat', 's{n}')",
@@ -189,7 +194,8 @@ OTHERS = {
     # work on what is there; its state, fence or version knows a repeat
     *("apply_approval_effects", "cancel_process", "claim_commands", "claim_commands_at"),
     *("archive_definition", "claim_probes", "close_case", "delete_definition"),
-    *("delete_routing_rule", "deprecate_process", "mark_probes", "turn_destination"),
+    *("claim_domain_events", "delete_routing_rule", "deprecate_process", "mark_probes"),
+    *("mark_published", "turn_destination", "unsubscribe_events"),
     *("claim_tasks", "claim_tasks_at", "claim_user_task", "complete_task", "complete_tasks"),
     *("complete_user_task", "decide_approval", "discard_dead_letter", "extend_leases"),
     *("fail_task", "fail_tasks", "mark_commands", "migrate_process", "migrate_processes"),
