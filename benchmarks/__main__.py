@@ -15,6 +15,7 @@ from pathlib import Path
 
 from benchmarks import machine, report
 from benchmarks.context import QUICK, Context, Outcome, Sizes
+from benchmarks.delivery import measure_delivery
 from benchmarks.flatness import measure_held, measure_million
 from benchmarks.intake import measure_intake
 from benchmarks.rows import measure_rows
@@ -30,6 +31,7 @@ BENCHMARKS: dict[str, Callable[[Context], Outcome]] = {
     "rows": measure_rows,
     "set": measure_set,
     "runner": measure_runner,
+    "delivery": measure_delivery,
     "intake": measure_intake,
     "flat": measure_million,
     "held": measure_held,

@@ -25,6 +25,7 @@ class Sizes:
     held_round_tasks: int = 6_000
     rows_instances: int = 500
     events: int = 12_000
+    commands: int = 10_000
 
 
 QUICK = Sizes(
@@ -39,6 +40,7 @@ QUICK = Sizes(
     held_round_tasks=300,
     rows_instances=50,
     events=200,
+    commands=200,
 )
 
 

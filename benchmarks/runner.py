@@ -51,7 +51,7 @@ def measure_runner(context: Context) -> Outcome:
 
 
 def _one_run(url: str, instances: int) -> tuple[float, float]:
-    with connect(url) as conn, _runner(url) as process:
+    with connect(url) as conn, runner_process(url) as process:
         engine = Engine(conn, "feeder")
         _feed(conn, process, engine, _WARM_UP)
         settle(url)
@@ -85,12 +85,13 @@ def _feed(
 
 
 @contextlib.contextmanager
-def _runner(url: str) -> Iterator[subprocess.Popen[bytes]]:
+def runner_process(url: str, **settings: str) -> Iterator[subprocess.Popen[bytes]]:
     """``pgbpm run`` in a process of its own; what it says is shown if it fails."""
     environment = {
         **os.environ,
         "BPM__DATABASE__URL": url,
         "BPM__DATABASE__MIGRATE_ON_START": "false",
+        **settings,
     }
     command = [sys.executable, "-m", "pgbpm", "run", "--app", "benchmarks.noop"]
     with tempfile.TemporaryFile() as said:

@@ -30,7 +30,7 @@ from typing import Any, cast
 import httpx
 
 from pgbpm.config import DeliveryConfig, EncryptionConfig
-from pgbpm.delivery_http import HttpSender, classify
+from pgbpm.delivery_http import HttpSender, classify, parsed
 from pgbpm.delivery_smtp import SmtpSender
 from pgbpm.encryption import SealedError
 from pgbpm.jsontext import jsonb_text, read_exact
@@ -139,7 +139,7 @@ class Deliverer:
         if hashlib.sha256(body).hexdigest() != command["payload_hash"]:
             raise Unsendable("the payload is not the one that was hashed when it was written")
         url = (command["destination"].get("config") or {}).get("url")
-        places = self._vault.clear_for(httpx.URL(url)) if isinstance(url, str) else []
+        places = self._vault.clear_for(parsed(url)) if isinstance(url, str) else []
         if not places or not isinstance(payload, dict):
             return payload, body, Redactor()
         opened = self._vault.open(tenant, payload, parse=read_exact, only=places)

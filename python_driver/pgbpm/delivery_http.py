@@ -9,6 +9,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import datetime
 from email.utils import parsedate_to_datetime
+from functools import lru_cache
 from typing import Any
 from urllib.parse import quote
 
@@ -19,7 +20,7 @@ from pgbpm.config import DeliveryConfig
 from pgbpm.jsontext import storable
 from pgbpm.network import guarded_transport
 from pgbpm.secretrefs import resolve_secret
-from pgbpm.sending import EVENTS, PROBES, Command, Progress, Report, Unsendable, broken
+from pgbpm.sending import Command, Progress, Report, Unsendable, broken
 from pgbpm.webhooks import sign
 
 KEPT_HEADERS = (
@@ -30,6 +31,12 @@ _LONGEST_HEADER = 1000
 _LONGEST_WAIT = 86400.0
 _TOKEN = re.compile(r"[!#$%&'*+.^_`|~0-9A-Za-z-]+")
 _KEPT_OPEN_S = 2.0
+
+
+@lru_cache(256)
+def parsed(url: str) -> httpx.URL:
+    """An address, read once. Raises ``httpx.InvalidURL``."""
+    return httpx.URL(url)
 
 
 class HttpSender:
@@ -45,7 +52,6 @@ class HttpSender:
             httpx.AsyncClient(
                 transport=guarded_transport(
                     allow_private=config.allow_private_addresses,
-                    connections=config.concurrency + PROBES + EVENTS,
                     keep_s=keep_s,
                 ),
                 follow_redirects=False,
@@ -120,7 +126,7 @@ class HttpSender:
         connect = command.seconds("connect_timeout_seconds", self._config.connect_timeout_s)
         request = httpx.Request(
             method,
-            url,
+            parsed(url),
             content=body,
             headers=headers,
             extensions={
