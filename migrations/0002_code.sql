@@ -23060,7 +23060,9 @@ begin
     update bpm_core.outbox o
        set state = 'Cancelled', ended_at = v_now
       from unsent u
-     where o.tenant_id = u.tenant_id and o.id = u.id and o.state = 'Pending' and o.first_sent_at is null  -- looked at again: a claim may have been waited for
+     where o.tenant_id = u.tenant_id and o.id = u.id
+       -- Looked at again, since a claim may have been waited for; not as the state, for whose index the planner would leave the key.
+       and o.worker_id is null and o.ended_at is null and o.first_sent_at is null
     returning o.tenant_id, o.id, o.workflow_instance_id, o.token_id, o.node_id, o.command_id),
   noted as (
     insert into bpm_core.history_event (tenant_id, workflow_instance_id, at, kind, token_id, node_id, from_state, to_state, detail)
@@ -23456,7 +23458,7 @@ as $$
 $$;
 
 -- from 70_delivery/emit_events.sql
--- Writes domain events of one type, where somebody subscribed to it; elsewhere one look-up that finds nothing. The instances are locked, or new.
+-- Writes domain events of one type, where somebody subscribed to it; where nobody ever did, one look-up that finds nothing. The instances are locked, or new.
 -- p_details: one for each instance, or null.
 -- Writes:   event_outbox.
 create or replace function bpm_core.emit_events(p_tenant_id text, p_type text, p_instances uuid[], p_details jsonb[] default null)
@@ -23470,7 +23472,7 @@ as $$
 declare
   v_now timestamptz;
 begin
-  perform from bpm_core.event_subscription s where s.tenant_id = p_tenant_id and s.ended_at is null limit 1;
+  perform from bpm_core.event_stream s where s.tenant_id = p_tenant_id;
   if not found then
     return;
   end if;
@@ -24551,7 +24553,7 @@ as $$
 declare
   r_told record;
 begin
-  perform from bpm_core.event_subscription s where s.tenant_id = p_tenant_id and s.ended_at is null limit 1;
+  perform from bpm_core.event_stream s where s.tenant_id = p_tenant_id;
   if not found then
     return;
   end if;
