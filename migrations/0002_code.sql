@@ -578,13 +578,17 @@ begin
   if length(p_key) not between 1 and 300 then
     perform bpm_core.fail('BP400', 'An idempotency key has 1 to 300 characters.', jsonb_build_object('length', length(p_key)));
   end if;
-  insert into bpm_core.idempotency_key (tenant_id, operation, key, request_hash, created_at, expires_at)
-  values (p_tenant_id, p_operation, p_key, p_request_hash, p_now, bpm_core.key_expiry(p_now))
-  on conflict do nothing;
-  if found then
-    return null;
-  end if;
-  select k.* into r_key from bpm_core.idempotency_key k where k.tenant_id = p_tenant_id and k.operation = p_operation and k.key = p_key;
+  loop
+    insert into bpm_core.idempotency_key (tenant_id, operation, key, request_hash, created_at, expires_at)
+    values (p_tenant_id, p_operation, p_key, p_request_hash, p_now, bpm_core.key_expiry(p_now))
+    on conflict do nothing;
+    if found then
+      return null;
+    end if;
+    select k.* into r_key from bpm_core.idempotency_key k where k.tenant_id = p_tenant_id and k.operation = p_operation and k.key = p_key;
+    exit when found;
+    -- Its time was over, and it was forgotten (maintain_keys) since the insert met it: enter it anew.
+  end loop;
   if r_key.request_hash is distinct from p_request_hash then
     perform bpm_core.fail('BP409', format('Idempotency key %L was used for another request.', p_key), null, 'Use a fresh key, or repeat the request unchanged.');
   end if;
@@ -749,8 +753,20 @@ begin
 end
 $$;
 
+-- from 10_record/has_huge_number.sql
+-- Does a value hold a number of more than a thousand digits before the point, or as far behind it? 1e131071 is kept in 16 bytes and written in 128 KiB: a megabyte
+-- of such numbers has no text that a server can hold, and every hash, check or look at it would fail. Zeros behind the point (0e-16383) look like zero; only many do harm.
+create or replace function bpm_core.has_huge_number(p_value jsonb)
+returns boolean
+language sql stable parallel safe
+as $$
+  select jsonb_path_exists(p_value, 'strict $.** ? (@.type() == "number" && (@ >= 1e1000 || @ <= -1e1000 || @ != 0 && @ < 1e-1000 && @ > -1e-1000))')
+         or pg_column_size(p_value || '{}') > 65536
+            and exists (select from jsonb_path_query(p_value, 'strict $.** ? (@.type() == "number")') n where scale(n::numeric) > 1000)
+$$;
+
 -- from 10_record/is_plain.sql
--- Variables that need no closer look: an object, small, without texts that begin like a wire form. Inlined into its caller.
+-- Variables that need no closer look: an object, small, without numbers of more than a thousand digits (has_huge_number), without texts that begin like a wire form. Inlined into its caller.
 -- The size is that of the value itself: concatenated with nothing, since one that comes from a table may arrive compressed.
 -- Returns:  boolean. False says only that variables_fault and decode_variables have to look.
 create or replace function bpm_core.is_plain(p_variables jsonb)
@@ -760,6 +776,7 @@ as $$
   select jsonb_typeof(p_variables) = 'object'
          and case when pg_column_size(p_variables || '{}') <= 4000 then true  -- too small to be nested 500 levels
                   else pg_column_size(p_variables || '{}') <= 65536 and not jsonb_path_exists(p_variables, '$.**{501}') end
+         and (pg_column_size(p_variables || '{}') <= 1000 or not bpm_core.has_huge_number(p_variables))
          and not jsonb_path_exists(p_variables, '$.* ? (@.type() == "string" && @ starts with "__")')
 $$;
 
@@ -1188,6 +1205,9 @@ begin
   end if;
   if v_size > 4000 and jsonb_path_exists(p_variables, '$.**{501}') then
     return 'Variables are nested deeper than 500 levels.';
+  end if;
+  if v_size > 1000 and bpm_core.has_huge_number(p_variables) then
+    return 'Variables hold a number of more than 1,000 digits.';
   end if;
   if jsonb_path_exists(p_variables, '$.* ? (@.type() == "string" && @ starts with "__")') then
     select v.key into v_name
@@ -4872,6 +4892,13 @@ as $$
     'tasks', (select coalesce(jsonb_agg(jsonb_strip_nulls(to_jsonb(t) - 'tenant_id' - 'workflow_version_id') order by t.node_id), '[]') from unnest(p_tasks) t))
 $$;
 
+-- from 20_catalog/has_hidden.sql
+-- Is there an encrypted text in a value, however deep?
+create or replace function bpm_core.has_hidden(p_value jsonb)
+returns boolean
+language sql immutable parallel safe
+as $$ select jsonb_path_exists(p_value, 'strict $.** ? (@.type() == "string" && @ starts with "__encrypted:")') $$;
+
 -- from 20_catalog/http_fault.sql
 -- What is wrong with the configuration of a destination that is called over HTTP. A webhook is HTTP with a signature, so it needs a secret.
 -- Returns:  text, null when nothing is.
@@ -7589,25 +7616,43 @@ end
 $$;
 
 -- from 20_catalog/schema_allows_hidden.sql
--- May an encrypted text stand where this schema is asked? Where it says so, or says nothing at all.
-create or replace function bpm_core.schema_allows_hidden(p_root jsonb, p_schema jsonb, p_depth integer)
-returns boolean
+-- May an encrypted text stand where this schema is asked? Where it says so, or says nothing at all. Not where finding out takes more than 1,000 steps:
+-- definitions that refer to others twice are asked twice, and so on.
+-- p_steps: taken so far. Returns: allowed; steps taken.
+create or replace function bpm_core.schema_allows_hidden(p_root jsonb, p_schema jsonb, p_depth integer, p_steps integer, out allowed boolean, out steps integer)
 language plpgsql immutable
 set search_path = pg_catalog, pg_temp
 as $$
+declare
+  v_key    text;
+  v_met    integer;
+  r_branch record;
 begin
-  if jsonb_typeof(p_schema) = 'boolean' then
-    return p_schema = 'true';
-  elsif p_schema ->> 'format' = 'encrypted' then
-    return true;
-  elsif p_depth > 40 or exists (select from jsonb_object_keys(p_schema) k where k = any (bpm_core.schema_assertions()) and k not in ('$ref', 'allOf', 'anyOf', 'oneOf')) then
-    return false;
+  steps := p_steps + 1;
+  allowed := p_schema = 'true' or p_schema ->> 'format' = 'encrypted';
+  if allowed or jsonb_typeof(p_schema) = 'boolean' then
+    allowed := allowed is true;
+    return;
+  elsif p_depth > 40 or steps > 1000
+        or exists (select from jsonb_object_keys(p_schema) k where k = any (bpm_core.schema_assertions()) and k not in ('$ref', 'allOf', 'anyOf', 'oneOf')) then
+    allowed := false;
+    return;
   elsif p_schema ? '$ref' then
-    return bpm_core.schema_allows_hidden(p_root, bpm_core.schema_target(p_root, p_schema ->> '$ref'), p_depth + 1);
+    select h.allowed, h.steps into allowed, steps
+      from bpm_core.schema_allows_hidden(p_root, bpm_core.schema_target(p_root, p_schema ->> '$ref'), p_depth + 1, steps) h;
+    return;
   end if;
-  return not exists (select from jsonb_array_elements(coalesce(p_schema -> 'allOf', '[]')) e where not bpm_core.schema_allows_hidden(p_root, e, p_depth + 1))
-     and (not p_schema ? 'anyOf' or exists (select from jsonb_array_elements(p_schema -> 'anyOf') e where bpm_core.schema_allows_hidden(p_root, e, p_depth + 1)))
-     and (not p_schema ? 'oneOf' or (select count(*) from jsonb_array_elements(p_schema -> 'oneOf') e where bpm_core.schema_allows_hidden(p_root, e, p_depth + 1)) = 1);
+  allowed := true;
+  foreach v_key in array array['allOf', 'anyOf', 'oneOf'] loop
+    continue when not p_schema ? v_key;
+    v_met := 0;
+    for r_branch in select b.value from jsonb_array_elements(p_schema -> v_key) b loop
+      select h.allowed, h.steps into allowed, steps from bpm_core.schema_allows_hidden(p_root, r_branch.value, p_depth + 1, steps) h;
+      v_met := v_met + allowed::integer;
+    end loop;
+    allowed := steps <= 1000 and case v_key when 'allOf' then v_met = jsonb_array_length(p_schema -> v_key) when 'anyOf' then v_met > 0 else v_met = 1 end;
+    exit when not allowed;
+  end loop;
 end
 $$;
 
@@ -7645,23 +7690,24 @@ language plpgsql immutable
 set search_path = pg_catalog, pg_temp
 as $$
 declare
-  v_verdict bpm_core.schema_verdict := row(null, false, p_steps + 1);
+  v_verdict bpm_core.schema_verdict := row(null, false, p_steps + 1 + case when jsonb_typeof(p_schema) = 'object' then bpm_core.schema_weight(p_schema, p_value) else 0 end);
 begin
-  if p_steps >= 50000 or p_depth > 100 then
-    return row(p_at || ': too much to check', true, p_steps)::bpm_core.schema_verdict;
+  if v_verdict.steps > 50000 or p_depth > 100 then
+    return row(p_at || ': too much to check', true, v_verdict.steps)::bpm_core.schema_verdict;
   elsif jsonb_typeof(p_schema) = 'boolean' then
     v_verdict.fault := case when p_schema = 'false' then p_at || ': must not be there' end;
     return v_verdict;
   elsif p_schema ? '$ref' then
-    return bpm_core.schema_check(p_root, bpm_core.schema_target(p_root, p_schema ->> '$ref'), p_value, p_at, p_depth + 1, p_hidden, p_steps + 1);
+    return bpm_core.schema_check(p_root, bpm_core.schema_target(p_root, p_schema ->> '$ref'), p_value, p_at, p_depth + 1, p_hidden, v_verdict.steps);
   elsif p_hidden and bpm_core.is_hidden(p_value) then
-    if not bpm_core.schema_allows_hidden(p_root, p_schema, 0) then
+    select h.steps, not h.allowed into v_verdict.steps, v_verdict.unknown from bpm_core.schema_allows_hidden(p_root, p_schema, 0, 0) h;
+    v_verdict.steps := v_verdict.steps + p_steps;
+    if v_verdict.unknown then
       v_verdict.fault := p_at || ': is encrypted, so it cannot be checked';
-      v_verdict.unknown := true;
     end if;
     return v_verdict;
-  elsif p_hidden and p_schema ?| '{enum,const,uniqueItems}' and position('"__encrypted:' in p_value::text) > 0 then
-    return row(p_at || ': has an encrypted text in it, so it cannot be compared', true, p_steps + 1)::bpm_core.schema_verdict;
+  elsif p_hidden and p_schema ?| '{enum,const,uniqueItems}' and bpm_core.has_hidden(p_value) then
+    return row(p_at || ': has an encrypted text in it, so it cannot be compared', true, v_verdict.steps)::bpm_core.schema_verdict;
   end if;
   v_verdict.fault := p_at || ': ' || bpm_core.schema_plain_fault(p_schema, p_value);
   if v_verdict.fault is null and jsonb_typeof(p_value) = 'object' and p_schema ?| '{properties,additionalProperties}' then
@@ -7793,6 +7839,7 @@ $$;
 -- from 20_catalog/schema_fault.sql
 -- Does a value meet a schema that schema_problem found nothing wrong with? An encrypted text meets only what says that it may be one, or says nothing
 -- about it: what was promised to be checked is never taken unchecked. Whoever checks too much (50,000 steps, 100 deep) has not met it.
+-- Steps are of about equal time: much of a value, or of what is asked of it, is many (schema_weight).
 -- Returns:  text, the first thing that is wrong with a JSON pointer to it; null when nothing is, or there is no schema.
 create or replace function bpm_core.schema_fault(p_schema jsonb, p_value jsonb)
 returns text
@@ -7803,7 +7850,7 @@ begin
   if p_schema is null then
     return null;
   end if;
-  return bpm_core.at_pointer((bpm_core.schema_check(p_schema, p_schema, coalesce(p_value, 'null'), '', 0, position('"__encrypted:' in p_value::text) > 0, 0)).fault);
+  return bpm_core.at_pointer((bpm_core.schema_check(p_schema, p_schema, coalesce(p_value, 'null'), '', 0, bpm_core.has_hidden(p_value), 0)).fault);
 end
 $$;
 
@@ -7934,7 +7981,8 @@ begin
     return format('must be of type %s, is %s', replace(btrim((p_schema -> 'type')::text, '[]'), '"', ''), v_type);
   elsif p_schema ? 'const' and p_schema -> 'const' <> p_value then
     return 'must be ' || left((p_schema -> 'const')::text, 200);
-  elsif p_schema ? 'enum' and not exists (select from jsonb_array_elements(p_schema -> 'enum') e where e = p_value) then
+  elsif p_schema ? 'enum' and not (p_schema -> 'enum' @> p_value and v_type not in ('object', 'array'))
+        and (v_type not in ('object', 'array') or not exists (select from jsonb_array_elements(p_schema -> 'enum') e where e = p_value)) then
     return 'must be one of ' || left((p_schema -> 'enum')::text, 200);
   elsif p_schema ? 'format' then
     return 'must be encrypted';
@@ -7964,7 +8012,9 @@ declare
   v_problem text;
   v_count   bigint;
 begin
-  if octet_length(p_schema::text) > 65536 then
+  if bpm_core.has_huge_number(p_schema) then
+    return 'root: a number has more than 1,000 digits';
+  elsif octet_length(p_schema::text) > 65536 then
     return format('root: a schema has at most 65,536 bytes, not %s', octet_length(p_schema::text));
   end if;
   with recursive sub as (
@@ -8005,6 +8055,19 @@ as $$
     when length(p_value) < (p_schema ->> 'minLength')::integer then format('must have at least %s characters', p_schema ->> 'minLength')
     when length(p_value) > (p_schema ->> 'maxLength')::integer then format('must have at most %s characters', p_schema ->> 'maxLength')
     when p_value collate "C" !~ bpm_core.schema_pattern(p_schema ->> 'pattern') collate "C" then format('must match %s', left(p_schema ->> 'pattern', 200)) end
+$$;
+
+-- from 20_catalog/schema_weight.sql
+-- What checking a value against one schema costs beyond the one step it counts as, in steps of about 20 microseconds: parts of the schema that are gone through,
+-- and of the value. So that the bound of a check is one of time, whatever is asked of how large a value.
+-- Returns:  integer.
+create or replace function bpm_core.schema_weight(p_schema jsonb, p_value jsonb)
+returns integer
+language sql stable parallel safe
+as $$
+  select pg_column_size(p_value) / 200
+         + case when p_schema ?| '{enum,required}' then (coalesce(jsonb_array_length(p_schema -> 'enum'), 0) + coalesce(jsonb_array_length(p_schema -> 'required'), 0)) / 50 else 0 end
+         + case when jsonb_typeof(p_value) = 'array' and p_schema -> 'uniqueItems' = 'true' then jsonb_array_length(p_value) / 4 else 0 end
 $$;
 
 -- from 20_catalog/seconds_fault.sql
@@ -15753,7 +15816,7 @@ begin
         from (select distinct i.code, i.version from item i) w
         left join lateral bpm_core.startable_version(p_tenant_id, w.code, w.version) r on true)
     select row(i.n, i.code, case when f.is_plain then i.variables when f.fault is null then bpm_core.decode_variables(i.variables) end, i.business_key, i.idempotency_key,
-               sha256(convert_to(concat_ws(chr(31), i.code, coalesce(i.version::text, ''), i.variables::text, coalesce(i.business_key, '')), 'UTF8')),
+               sha256(convert_to(concat_ws(chr(31), i.code, coalesce(i.version::text, ''), case when f.fault is null or not bpm_core.has_huge_number(i.variables) then i.variables::text end, coalesce(i.business_key, '')), 'UTF8')),
                w.process_version_id, w.workflow_version_id, w.role_version_id, w.start_node_id, null,
                bpm_core.new_id(), bpm_core.new_id(), bpm_core.new_id(),
                case when w.process_version_id is null then case when t.refusal is null then 'NotFound' else 'WrongState' end when f.fault is not null then 'Rejected' end::bpm.outcome,
@@ -17144,7 +17207,7 @@ $$;
 -- Enters the idempotency keys of starts; the first to enter a key wins, also against a concurrent caller, whose end this waits for.
 -- Returns:  start[]: the same items; one that lost carries the first answer's instance and outcome Done, or outcome Conflict. A repeat gets the
 --           first answer even when it could not start any more (archived, the cap lowered since).
--- Writes:   idempotency_key.
+-- Writes:   idempotency_key. Locks: those known, for share.
 create or replace function bpm_core.settle_start_keys(p_tenant_id text, p_starts bpm_core.start[], p_now timestamptz)
 returns bpm_core.start[]
 language plpgsql volatile
@@ -17153,16 +17216,30 @@ set plan_cache_mode = force_generic_plan
 set enable_seqscan = off  set enable_hashjoin = off  set enable_mergejoin = off
 set jit = off
 as $$
+declare
+  v_wanted constant integer := (select count(distinct s.idempotency_key)::integer from unnest(p_starts) s where s.outcome is null);
+  v_entered integer;
 begin
-  insert into bpm_core.idempotency_key (tenant_id, operation, key, request_hash, response, instance_id, created_at, expires_at)
-  select distinct on (s.idempotency_key)
-         p_tenant_id, 'start_process', s.idempotency_key, s.request_hash,
-         jsonb_build_object('process_instance_id', s.process_instance_id, 'workflow_instance_id', s.workflow_instance_id), s.process_instance_id,
-         p_now, bpm_core.key_expiry(p_now)
-    from unnest(p_starts) s
-   where s.idempotency_key is not null and s.outcome is null
-   order by s.idempotency_key, s.item
-  on conflict do nothing;
+  loop
+    insert into bpm_core.idempotency_key (tenant_id, operation, key, request_hash, response, instance_id, created_at, expires_at)
+    select distinct on (s.idempotency_key)
+           p_tenant_id, 'start_process', s.idempotency_key, s.request_hash,
+           jsonb_build_object('process_instance_id', s.process_instance_id, 'workflow_instance_id', s.workflow_instance_id), s.process_instance_id,
+           p_now, bpm_core.key_expiry(p_now)
+      from unnest(p_starts) s
+     where s.idempotency_key is not null and s.outcome is null
+     order by s.idempotency_key, s.item
+    on conflict do nothing;
+    get diagnostics v_entered = row_count;
+    exit when v_entered = v_wanted;
+    -- Those met are held, so that none is forgotten (maintain_keys) before it is read; one that was, since the insert met it, is entered anew.
+    perform 1
+       from (select distinct p_tenant_id as tenant_id, s.idempotency_key from unnest(p_starts) s where s.idempotency_key is not null and s.outcome is null offset 0) s
+      cross join lateral (select from bpm_core.idempotency_key k
+                           where k.tenant_id = s.tenant_id and k.operation = 'start_process' and k.key = s.idempotency_key for share) k;
+    get diagnostics v_entered = row_count;
+    exit when v_entered = v_wanted;
+  end loop;
   return array(
     select row(s.item, s.code, s.variables, s.business_key, s.idempotency_key, s.request_hash,
                s.process_version_id, s.workflow_version_id, s.role_version_id, s.start_node_id, s.business_case_id,
@@ -20812,14 +20889,14 @@ begin
   return array(
     select row(i.n, (i.item ->> 'task_id')::uuid, (i.item ->> 'fencing_token')::bigint,
                d.variables, coalesce(i.item -> 'result', d.variables),
-               bpm_core.answer_hash(v.variables, i.item -> 'result', v.record), v.record, null)::bpm_core.answer
+               case when d.variables is null then sha256('') else bpm_core.answer_hash(v.variables, i.item -> 'result', v.record) end, v.record, null)::bpm_core.answer
       from jsonb_array_elements(p_items) with ordinality i(item, n)
      cross join lateral (
        select c.variables, bpm_core.is_plain(c.variables) as is_plain,
               case when i.item ?| '{evidence,facts}' then bpm_core.record_of(i.item -> 'evidence', i.item -> 'facts') end as record
          from (select coalesce(nullif(i.item -> 'variables', 'null'), '{}')) c(variables)) v
      cross join lateral (
-       select case when pg_column_size(i.item -> 'result') > 16384 and bpm_core.result_fault(i.item -> 'result') is not null then null
+       select case when pg_column_size(i.item -> 'result') > 1000 and bpm_core.result_fault(i.item -> 'result') is not null then null
                    when v.record is not null and bpm_core.record_fault(v.record) is not null then null
                    when v.is_plain then v.variables
                    when bpm_core.variables_fault(v.variables) is null then bpm_core.decode_variables(v.variables) end as variables offset 0) d
@@ -21271,9 +21348,13 @@ language plpgsql stable
 set search_path = pg_catalog, pg_temp
 as $$
 declare
-  v_size  integer := octet_length(p_result::text);  -- not pg_column_size: a value from a table may arrive compressed
+  v_size  integer;
   v_limit integer;
 begin
+  if bpm_core.has_huge_number(p_result) then
+    return 'A result holds a number of more than 1,000 digits.';
+  end if;
+  v_size := octet_length(p_result::text);  -- not pg_column_size: a value from a table may arrive compressed
   if v_size > 65536 then
     v_limit := (bpm_core.setting_value('engine.max_variables_bytes', '1048576'))::integer;
     if v_size > v_limit then
@@ -25042,10 +25123,10 @@ $$;
 -- from 75_intake/carry_out_plans.sql
 -- Carries out what was decided about events whose rows are locked: decision, business cases, instances and links, in one transaction. A plan that
 -- cannot be carried out as a whole is not begun.
--- p_may_wait: for message keys; a tick, which may hold others, only tries.
+-- p_may_wait: for message keys and business cases; a tick, which may hold others, only tries.
 -- Returns:  event_refusal[], for the events that were left as they are.
 -- Writes:   event, routing_decision, event_process_instance, task_event, business_case, message, and what starting and correlating write.
--- Locks:    message keys; instances of receivers by skip locked.
+-- Locks:    message keys; business cases that are new or closed; instances of receivers by skip locked.
 create or replace function bpm_core.carry_out_plans(
   p_tenant_id text, p_plans bpm_core.event_plan[], p_actor text, p_now timestamptz, p_may_wait boolean)
 returns bpm_core.event_refusal[]
@@ -25071,6 +25152,8 @@ begin
     end if;
   end if;
   v_refused := bpm_core.refuse_actions(p_tenant_id, v_actions, v_starts, v_busy);
+  v_refused := v_refused || bpm_core.open_cases(
+    p_tenant_id, array(select a from unnest(v_actions) a where a.event_id <> all (array(select r.event_id from unnest(v_refused) r))), p_now, p_may_wait);
   if cardinality(v_refused) > 0 then
     v_events := array(select r.event_id from unnest(v_refused) r);
     v_starts := array(select s from unnest(v_starts) s where (v_actions[s.item]).event_id <> all (v_events));
@@ -25653,6 +25736,24 @@ begin
 end
 $$;
 
+-- from 75_intake/insert_cases.sql
+-- Makes the business cases of these keys that are not there.
+-- Writes:   business_case. Locks: the new keys, in the order given; somebody who is making one is waited for.
+create or replace function bpm_core.insert_cases(p_tenant_id text, p_keys text[], p_now timestamptz)
+returns void
+language plpgsql volatile
+set search_path = pg_catalog, pg_temp
+set plan_cache_mode = force_generic_plan
+set enable_seqscan = off  set enable_hashjoin = off  set enable_mergejoin = off
+set jit = off
+as $$
+begin
+  insert into bpm_core.business_case (tenant_id, id, business_key, created_at)
+  select p_tenant_id, bpm_core.new_id(), k.key, p_now from unnest(p_keys) with ordinality k(key, n) order by k.n
+  on conflict do nothing;
+end
+$$;
+
 -- from 75_intake/insert_events.sql
 -- Stores the events that stand, unless their key is known, with the evidence they bring. Of several with one key the first counts.
 -- Returns:  uuid[], those that are new.
@@ -25783,6 +25884,38 @@ begin
 end
 $$;
 
+-- from 75_intake/open_cases.sql
+-- Makes the business cases that actions speak of, before anything of them is done and in order of their keys, so that two who make the same ones part.
+-- p_may_wait: for somebody who has made or closed one of them and not yet committed; a tick, which holds much else, only tries.
+-- Returns:  event_refusal[], Busy, for each event whose case somebody else holds.
+-- Writes:   business_case. Locks: the cases that are new; those that are closed.
+create or replace function bpm_core.open_cases(p_tenant_id text, p_actions bpm_core.event_action[], p_now timestamptz, p_may_wait boolean)
+returns bpm_core.event_refusal[]
+language plpgsql volatile
+set search_path = pg_catalog, pg_temp
+set plan_cache_mode = force_generic_plan
+set enable_seqscan = off  set enable_hashjoin = off  set enable_mergejoin = off
+set jit = off
+as $$
+declare
+  v_keys text[] := array(select distinct a.business_key collate "C" from unnest(p_actions) a where a.business_key is not null order by 1);
+  v_busy text[];
+begin
+  if cardinality(v_keys) = 0 then
+    return null;
+  elsif p_may_wait then
+    perform bpm_core.insert_cases(p_tenant_id, v_keys, p_now);
+    return null;
+  end if;
+  v_busy := bpm_core.try_cases(p_tenant_id, v_keys, p_now);
+  return array(
+    select distinct on (a.event_id) row(a.event_id, 'Busy', 'Another call holds the business case.', jsonb_build_object('business_key', a.business_key))::bpm_core.event_refusal
+      from unnest(p_actions) a
+     where a.business_key = any (v_busy)
+     order by a.event_id, a.n);
+end
+$$;
+
 -- from 75_intake/open_instances_of.sql
 -- The process instances of a business key that have not ended, oldest first; of one process, if said.
 -- Returns:  uuid[], at most 1,000.
@@ -25823,7 +25956,7 @@ begin
   return array(
     select row(i.n, bpm_core.new_id(), i.item ->> 'channel', coalesce(i.item ->> 'session_id', ''), i.item ->> 'thread_id', i.item ->> 'provider_event_id',
                i.item ->> 'type', d.payload, t.occurred_at, e.evidence,
-               sha256(convert_to(concat_ws(chr(31), i.item ->> 'type', coalesce(i.item ->> 'thread_id', ''), d.payload::text, e.hashes), 'UTF8')),
+               sha256(convert_to(concat_ws(chr(31), i.item ->> 'type', coalesce(i.item ->> 'thread_id', ''), case when f.fault is null then d.payload::text end, e.hashes), 'UTF8')),
                case when coalesce(f.fault, t.fault, e.fault) is not null then 'Rejected' end::bpm.outcome, coalesce(f.fault, t.fault, e.fault))::bpm_core.incoming_event
       from jsonb_array_elements(p_items) with ordinality i(item, n)
      cross join lateral (select coalesce(nullif(i.item -> 'payload', 'null'), '{}') as payload) p
@@ -26321,6 +26454,58 @@ as $$
   returning s.rules_version
 $$;
 
+-- from 75_intake/try_cases.sql
+-- As insert_cases, but nobody is waited for longer than a moment: a case may be made or closed in a transaction of the host that lasts. One by one only when
+-- somebody is met.
+-- Returns:  text[], the keys of cases that somebody else holds. Writes: business_case. Locks: those that are new; those that are closed.
+create or replace function bpm_core.try_cases(p_tenant_id text, p_keys text[], p_now timestamptz)
+returns text[]
+language plpgsql volatile
+set search_path = pg_catalog, pg_temp
+set plan_cache_mode = force_generic_plan
+set enable_seqscan = off  set enable_hashjoin = off  set enable_mergejoin = off
+set jit = off
+set lock_timeout = '20ms'
+as $$
+declare
+  v_closed uuid[];
+  v_held   uuid[];
+  v_busy   text[] := array[]::text[];
+  v_key    text;
+begin
+  v_closed := array(
+    select c.id
+      from (select p_tenant_id as tenant_id, k.key from unnest(p_keys) k(key) offset 0) k
+     cross join lateral (select c.id, c.state from bpm_core.business_case c where c.business_key = k.key and c.tenant_id = k.tenant_id offset 0) c
+     where c.state = 'Closed');
+  if cardinality(v_closed) > 0 then
+    v_held := array(
+      select c.id
+        from (select p_tenant_id as tenant_id, i.id from unnest(v_closed) i(id) order by i.id offset 0) i
+       cross join lateral (select c.id from bpm_core.business_case c where c.tenant_id = i.tenant_id and c.id = i.id for no key update skip locked) c);
+    v_busy := array(
+      select c.business_key
+        from (select p_tenant_id as tenant_id, i.id from unnest(v_closed) i(id) where i.id <> all (v_held) offset 0) i
+       cross join lateral (select c.business_key from bpm_core.business_case c where c.tenant_id = i.tenant_id and c.id = i.id offset 0) c);
+  end if;
+  begin
+    perform bpm_core.insert_cases(p_tenant_id, p_keys, p_now);
+    return v_busy;
+  exception
+    when lock_not_available then null;
+  end;
+  foreach v_key in array p_keys loop
+    begin
+      perform bpm_core.insert_cases(p_tenant_id, array[v_key], p_now);
+    exception
+      when lock_not_available then
+        v_busy := v_busy || v_key;
+    end;
+  end loop;
+  return v_busy;
+end
+$$;
+
 -- from 75_intake/type_patterns.sql
 -- The event types of rules that a type falls under: itself, and its beginnings at each dot with a star.
 -- Returns:  text[]; of order.line.added: order.line.added, order.line.*, order.*, *.
@@ -26494,7 +26679,17 @@ as $$
       from several p
       join bpm_core.process_workflow_binding b on b.tenant_id = p.tenant_id and b.process_version_id = p.process_version_id
       left join bpm_core.workflow_instance w
-        on w.tenant_id = p.tenant_id and w.process_instance_id = p.id and w.binding_key = b.binding_key and w.trigger_key = '')
+        on w.tenant_id = p.tenant_id and w.process_instance_id = p.id and w.binding_key = b.binding_key and w.trigger_key = ''),
+  -- One pass over history for all processes: check_invariants allows no nested loops, so one pass per process would be a whole one each.
+  told as materialized (
+    select w.process_instance_id as process_id, count(*) filter (where h.kind = 'ProcessEnded') as times,
+           array_agg(h.to_state) filter (where h.kind = 'ProcessEnded') as states,
+           bpm_core.jsonb_merge(h.detail -> 'process_variables' order by h.seq) filter (where h.detail ? 'process_variables') as patch
+      from several p
+      join bpm_core.workflow_instance w on w.tenant_id = p.tenant_id and w.process_instance_id = p.id
+      join bpm_core.history_event h on h.tenant_id = w.tenant_id and h.workflow_instance_id = w.id
+     where h.tenant_id = p_tenant_id and (h.kind = 'ProcessEnded' or h.detail ? 'process_variables')
+     group by w.process_instance_id)
   select 'I-11', 'workflow_instance', b.workflow_id::text, x.rule,
          jsonb_build_object('process', b.process_status, 'binding', b.binding_key, 'status', b.status, 'ended_bindings', b.ended_bindings)
     from bound b
@@ -26539,23 +26734,15 @@ as $$
     join bpm_core.inbox i on i.tenant_id = p.tenant_id and i.target_id = p.id
    where i.available_at = 'infinity' and p.status <> 'Suspended'
   union all
-  select 'I-13', 'process_instance', p.id::text, 'a change without its row in history', jsonb_build_object('status', p.status, 'told', t.times)
+  select 'I-13', 'process_instance', p.id::text, 'a change without its row in history', jsonb_build_object('status', p.status, 'told', coalesce(t.times, 0))
     from several p
-   cross join lateral (
-     select count(*) as times, coalesce(bool_and(h.to_state = p.status::text), true) as as_told
-       from bpm_core.workflow_instance w
-       join bpm_core.history_event h on h.tenant_id = w.tenant_id and h.workflow_instance_id = w.id
-      where w.tenant_id = p.tenant_id and w.process_instance_id = p.id and h.kind = 'ProcessEnded') t
+    left join told t on t.process_id = p.id
    where p.created_at >= (select bpm_core.history_since())
-     and (t.times <> (p.status in ('Completed', 'Failed', 'Cancelled'))::integer or not t.as_told)
+     and (coalesce(t.times, 0) <> (p.status in ('Completed', 'Failed', 'Cancelled'))::integer or not p.status::text = all (coalesce(t.states, '{}')))
   union all
   select 'I-14', 'process_instance', p.id::text, 'its variables are not what the patches make', jsonb_build_object('patches', t.patch)
     from several p
-   cross join lateral (
-     select bpm_core.jsonb_merge(h.detail -> 'process_variables' order by h.seq) as patch
-       from bpm_core.workflow_instance w
-       join bpm_core.history_event h on h.tenant_id = w.tenant_id and h.workflow_instance_id = w.id
-      where w.tenant_id = p.tenant_id and w.process_instance_id = p.id and h.detail ? 'process_variables') t
+    left join told t on t.process_id = p.id
    where p.created_at >= (select bpm_core.history_since()) and p.variables <> p.variables || coalesce(t.patch, '{}')
   union all
   -- What a workflow passed on is what it had when it ended.

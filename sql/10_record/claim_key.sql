@@ -17,13 +17,17 @@ begin
   if length(p_key) not between 1 and 300 then
     perform bpm_core.fail('BP400', 'An idempotency key has 1 to 300 characters.', jsonb_build_object('length', length(p_key)));
   end if;
-  insert into bpm_core.idempotency_key (tenant_id, operation, key, request_hash, created_at, expires_at)
-  values (p_tenant_id, p_operation, p_key, p_request_hash, p_now, bpm_core.key_expiry(p_now))
-  on conflict do nothing;
-  if found then
-    return null;
-  end if;
-  select k.* into r_key from bpm_core.idempotency_key k where k.tenant_id = p_tenant_id and k.operation = p_operation and k.key = p_key;
+  loop
+    insert into bpm_core.idempotency_key (tenant_id, operation, key, request_hash, created_at, expires_at)
+    values (p_tenant_id, p_operation, p_key, p_request_hash, p_now, bpm_core.key_expiry(p_now))
+    on conflict do nothing;
+    if found then
+      return null;
+    end if;
+    select k.* into r_key from bpm_core.idempotency_key k where k.tenant_id = p_tenant_id and k.operation = p_operation and k.key = p_key;
+    exit when found;
+    -- Its time was over, and it was forgotten (maintain_keys) since the insert met it: enter it anew.
+  end loop;
   if r_key.request_hash is distinct from p_request_hash then
     perform bpm_core.fail('BP409', format('Idempotency key %L was used for another request.', p_key), null, 'Use a fresh key, or repeat the request unchanged.');
   end if;

@@ -12,7 +12,8 @@ begin
     return format('must be of type %s, is %s', replace(btrim((p_schema -> 'type')::text, '[]'), '"', ''), v_type);
   elsif p_schema ? 'const' and p_schema -> 'const' <> p_value then
     return 'must be ' || left((p_schema -> 'const')::text, 200);
-  elsif p_schema ? 'enum' and not exists (select from jsonb_array_elements(p_schema -> 'enum') e where e = p_value) then
+  elsif p_schema ? 'enum' and not (p_schema -> 'enum' @> p_value and v_type not in ('object', 'array'))
+        and (v_type not in ('object', 'array') or not exists (select from jsonb_array_elements(p_schema -> 'enum') e where e = p_value)) then
     return 'must be one of ' || left((p_schema -> 'enum')::text, 200);
   elsif p_schema ? 'format' then
     return 'must be encrypted';

@@ -13,7 +13,9 @@ declare
   v_problem text;
   v_count   bigint;
 begin
-  if octet_length(p_schema::text) > 65536 then
+  if bpm_core.has_huge_number(p_schema) then
+    return 'root: a number has more than 1,000 digits';
+  elsif octet_length(p_schema::text) > 65536 then
     return format('root: a schema has at most 65,536 bytes, not %s', octet_length(p_schema::text));
   end if;
   with recursive sub as (

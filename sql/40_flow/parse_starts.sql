@@ -21,7 +21,7 @@ begin
         from (select distinct i.code, i.version from item i) w
         left join lateral bpm_core.startable_version(p_tenant_id, w.code, w.version) r on true)
     select row(i.n, i.code, case when f.is_plain then i.variables when f.fault is null then bpm_core.decode_variables(i.variables) end, i.business_key, i.idempotency_key,
-               sha256(convert_to(concat_ws(chr(31), i.code, coalesce(i.version::text, ''), i.variables::text, coalesce(i.business_key, '')), 'UTF8')),
+               sha256(convert_to(concat_ws(chr(31), i.code, coalesce(i.version::text, ''), case when f.fault is null or not bpm_core.has_huge_number(i.variables) then i.variables::text end, coalesce(i.business_key, '')), 'UTF8')),
                w.process_version_id, w.workflow_version_id, w.role_version_id, w.start_node_id, null,
                bpm_core.new_id(), bpm_core.new_id(), bpm_core.new_id(),
                case when w.process_version_id is null then case when t.refusal is null then 'NotFound' else 'WrongState' end when f.fault is not null then 'Rejected' end::bpm.outcome,

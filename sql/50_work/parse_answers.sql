@@ -11,14 +11,14 @@ begin
   return array(
     select row(i.n, (i.item ->> 'task_id')::uuid, (i.item ->> 'fencing_token')::bigint,
                d.variables, coalesce(i.item -> 'result', d.variables),
-               bpm_core.answer_hash(v.variables, i.item -> 'result', v.record), v.record, null)::bpm_core.answer
+               case when d.variables is null then sha256('') else bpm_core.answer_hash(v.variables, i.item -> 'result', v.record) end, v.record, null)::bpm_core.answer
       from jsonb_array_elements(p_items) with ordinality i(item, n)
      cross join lateral (
        select c.variables, bpm_core.is_plain(c.variables) as is_plain,
               case when i.item ?| '{evidence,facts}' then bpm_core.record_of(i.item -> 'evidence', i.item -> 'facts') end as record
          from (select coalesce(nullif(i.item -> 'variables', 'null'), '{}')) c(variables)) v
      cross join lateral (
-       select case when pg_column_size(i.item -> 'result') > 16384 and bpm_core.result_fault(i.item -> 'result') is not null then null
+       select case when pg_column_size(i.item -> 'result') > 1000 and bpm_core.result_fault(i.item -> 'result') is not null then null
                    when v.record is not null and bpm_core.record_fault(v.record) is not null then null
                    when v.is_plain then v.variables
                    when bpm_core.variables_fault(v.variables) is null then bpm_core.decode_variables(v.variables) end as variables offset 0) d

@@ -1,9 +1,9 @@
 -- Carries out what was decided about events whose rows are locked: decision, business cases, instances and links, in one transaction. A plan that
 -- cannot be carried out as a whole is not begun.
--- p_may_wait: for message keys; a tick, which may hold others, only tries.
+-- p_may_wait: for message keys and business cases; a tick, which may hold others, only tries.
 -- Returns:  event_refusal[], for the events that were left as they are.
 -- Writes:   event, routing_decision, event_process_instance, task_event, business_case, message, and what starting and correlating write.
--- Locks:    message keys; instances of receivers by skip locked.
+-- Locks:    message keys; business cases that are new or closed; instances of receivers by skip locked.
 create or replace function bpm_core.carry_out_plans(
   p_tenant_id text, p_plans bpm_core.event_plan[], p_actor text, p_now timestamptz, p_may_wait boolean)
 returns bpm_core.event_refusal[]
@@ -29,6 +29,8 @@ begin
     end if;
   end if;
   v_refused := bpm_core.refuse_actions(p_tenant_id, v_actions, v_starts, v_busy);
+  v_refused := v_refused || bpm_core.open_cases(
+    p_tenant_id, array(select a from unnest(v_actions) a where a.event_id <> all (array(select r.event_id from unnest(v_refused) r))), p_now, p_may_wait);
   if cardinality(v_refused) > 0 then
     v_events := array(select r.event_id from unnest(v_refused) r);
     v_starts := array(select s from unnest(v_starts) s where (v_actions[s.item]).event_id <> all (v_events));

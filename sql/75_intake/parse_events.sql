@@ -11,7 +11,7 @@ begin
   return array(
     select row(i.n, bpm_core.new_id(), i.item ->> 'channel', coalesce(i.item ->> 'session_id', ''), i.item ->> 'thread_id', i.item ->> 'provider_event_id',
                i.item ->> 'type', d.payload, t.occurred_at, e.evidence,
-               sha256(convert_to(concat_ws(chr(31), i.item ->> 'type', coalesce(i.item ->> 'thread_id', ''), d.payload::text, e.hashes), 'UTF8')),
+               sha256(convert_to(concat_ws(chr(31), i.item ->> 'type', coalesce(i.item ->> 'thread_id', ''), case when f.fault is null then d.payload::text end, e.hashes), 'UTF8')),
                case when coalesce(f.fault, t.fault, e.fault) is not null then 'Rejected' end::bpm.outcome, coalesce(f.fault, t.fault, e.fault))::bpm_core.incoming_event
       from jsonb_array_elements(p_items) with ordinality i(item, n)
      cross join lateral (select coalesce(nullif(i.item -> 'payload', 'null'), '{}') as payload) p

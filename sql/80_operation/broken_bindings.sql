@@ -17,7 +17,17 @@ as $$
       from several p
       join bpm_core.process_workflow_binding b on b.tenant_id = p.tenant_id and b.process_version_id = p.process_version_id
       left join bpm_core.workflow_instance w
-        on w.tenant_id = p.tenant_id and w.process_instance_id = p.id and w.binding_key = b.binding_key and w.trigger_key = '')
+        on w.tenant_id = p.tenant_id and w.process_instance_id = p.id and w.binding_key = b.binding_key and w.trigger_key = ''),
+  -- One pass over history for all processes: check_invariants allows no nested loops, so one pass per process would be a whole one each.
+  told as materialized (
+    select w.process_instance_id as process_id, count(*) filter (where h.kind = 'ProcessEnded') as times,
+           array_agg(h.to_state) filter (where h.kind = 'ProcessEnded') as states,
+           bpm_core.jsonb_merge(h.detail -> 'process_variables' order by h.seq) filter (where h.detail ? 'process_variables') as patch
+      from several p
+      join bpm_core.workflow_instance w on w.tenant_id = p.tenant_id and w.process_instance_id = p.id
+      join bpm_core.history_event h on h.tenant_id = w.tenant_id and h.workflow_instance_id = w.id
+     where h.tenant_id = p_tenant_id and (h.kind = 'ProcessEnded' or h.detail ? 'process_variables')
+     group by w.process_instance_id)
   select 'I-11', 'workflow_instance', b.workflow_id::text, x.rule,
          jsonb_build_object('process', b.process_status, 'binding', b.binding_key, 'status', b.status, 'ended_bindings', b.ended_bindings)
     from bound b
@@ -62,23 +72,15 @@ as $$
     join bpm_core.inbox i on i.tenant_id = p.tenant_id and i.target_id = p.id
    where i.available_at = 'infinity' and p.status <> 'Suspended'
   union all
-  select 'I-13', 'process_instance', p.id::text, 'a change without its row in history', jsonb_build_object('status', p.status, 'told', t.times)
+  select 'I-13', 'process_instance', p.id::text, 'a change without its row in history', jsonb_build_object('status', p.status, 'told', coalesce(t.times, 0))
     from several p
-   cross join lateral (
-     select count(*) as times, coalesce(bool_and(h.to_state = p.status::text), true) as as_told
-       from bpm_core.workflow_instance w
-       join bpm_core.history_event h on h.tenant_id = w.tenant_id and h.workflow_instance_id = w.id
-      where w.tenant_id = p.tenant_id and w.process_instance_id = p.id and h.kind = 'ProcessEnded') t
+    left join told t on t.process_id = p.id
    where p.created_at >= (select bpm_core.history_since())
-     and (t.times <> (p.status in ('Completed', 'Failed', 'Cancelled'))::integer or not t.as_told)
+     and (coalesce(t.times, 0) <> (p.status in ('Completed', 'Failed', 'Cancelled'))::integer or not p.status::text = all (coalesce(t.states, '{}')))
   union all
   select 'I-14', 'process_instance', p.id::text, 'its variables are not what the patches make', jsonb_build_object('patches', t.patch)
     from several p
-   cross join lateral (
-     select bpm_core.jsonb_merge(h.detail -> 'process_variables' order by h.seq) as patch
-       from bpm_core.workflow_instance w
-       join bpm_core.history_event h on h.tenant_id = w.tenant_id and h.workflow_instance_id = w.id
-      where w.tenant_id = p.tenant_id and w.process_instance_id = p.id and h.detail ? 'process_variables') t
+    left join told t on t.process_id = p.id
    where p.created_at >= (select bpm_core.history_since()) and p.variables <> p.variables || coalesce(t.patch, '{}')
   union all
   -- What a workflow passed on is what it had when it ended.

@@ -336,3 +336,46 @@ def test_expired_keys(database: TestDatabase) -> None:
             "done": True,
         }
         assert caller.one(sql)["signal_id"] != first["signal_id"]
+
+
+@pytest.mark.parametrize(
+    ("sql", "signature", "pause"),
+    [
+        (
+            "select process_instance_id as id, is_new"
+            " from bpm.start_process('again', p_idempotency_key => 'old')",
+            "bpm_core.settle_start_keys(text, bpm_core.start[], timestamptz)",
+            "-- Those met",
+        ),
+        (
+            "select signal_id as id, is_new"
+            " from bpm.broadcast_signal('s', p_idempotency_key => 'old')",
+            "bpm_core.claim_key(text, text, text, bytea, timestamptz)",
+            "select k.\\* into r_key",
+        ),
+    ],
+)
+def test_forgotten_while_it_is_met(
+    fresh_database: TestDatabase, sql: str, signature: str, pause: str
+) -> None:
+    """A key expired and forgotten between the look that meets it and the one that reads it: the
+    call is the first again, and its own repeat is known."""
+    kit.deploy(fresh_database, kit.process("again", "start > go > end"))
+    kit.mutate(
+        fresh_database,
+        signature,
+        pause,
+        "perform pg_advisory_xact_lock(7526);\n" + pause.replace("\\", ""),
+    )
+    with Session(fresh_database) as caller, Session(fresh_database) as other:
+        first = caller.one(sql)
+        caller.do("update bpm_core.idempotency_key set expires_at = now() - interval '1 day'")
+        with kit.holding(fresh_database, "select pg_advisory_xact_lock(7526)"):
+            running = caller.start(sql)
+            kit.blocked(other, [caller])
+            assert other.one("select * from bpm.maintain_keys()")["deleted"] == 1
+        second = running.result()[0]
+        assert second["is_new"]
+        assert second["id"] != first["id"]
+        assert caller.one(sql) == {"id": second["id"], "is_new": False}
+    assert not fresh_database.rows("select * from bpm.check_invariants()")

@@ -340,3 +340,96 @@ def test_a_key_that_somebody_holds(database: TestDatabase) -> None:
     names = [f"event:{event}:1" for event in events]
     count = "select count(*) from bpm.message where message_id = any (%s)"
     assert database.value(count, [names]) == 2
+
+
+@pytest.mark.parametrize(
+    ("made", "closed"),
+    [
+        ("select * from bpm.start_process('routed', p_business_key => 'held')", False),
+        ("select * from bpm.open_case('held')", False),
+        ("select * from bpm.open_case('held')", True),
+    ],
+)
+def test_a_case_that_somebody_is_making_stops_only_its_events(
+    fresh_database: TestDatabase, made: str, closed: bool
+) -> None:
+    """A host may start under a key in a transaction that lasts: a tick does not wait for it."""
+    kit.deploy(fresh_database, kit.process("routed", "start > go > end"))
+    fresh_database.rows(
+        "select * from bpm.set_routing_rule('r', 't', 'StartProcess', p_process_code => 'routed',"
+        " p_business_key_path => 'payload.k')"
+    )
+    if closed:
+        fresh_database.rows("select * from bpm.open_case('held')")
+        fresh_database.rows("select * from bpm.close_case('held')")
+    states = "select provider_event_id as e, dispatch_state || coalesce(reason, '') as s"
+    states += " from bpm.event order by 1"
+    with Session(fresh_database) as ticker:
+        with kit.holding(fresh_database, made):
+            ticker.do(
+                "select * from bpm.accept_events(%s)",
+                json.dumps(
+                    [
+                        {
+                            "channel": "c",
+                            "provider_event_id": key,
+                            "type": "t",
+                            "payload": {"k": key},
+                        }
+                        for key in ("free", "held", "more")
+                    ]
+                ),
+            )
+            ticker.do("select * from bpm.tick()")
+            assert [tuple(row.values()) for row in ticker.do(states)] == [
+                ("free", "Dispatched"),
+                ("held", "PendingBusy"),
+                ("more", "Dispatched"),
+            ]
+        ticker.do("update bpm_core.event set available_at = now() where reason = 'Busy'")
+        ticker.do("select * from bpm.tick()")
+        assert {row["s"] for row in ticker.do(states)} == {"Dispatched"}
+    assert not fresh_database.rows("select * from bpm.check_invariants()")
+
+
+def test_two_decisions_about_the_same_new_cases(database: TestDatabase) -> None:
+    """Each starts under one new key and attaches to the other's: they take turns."""
+    kit.deploy(database, kit.process("crossed", "start > go > end"))
+    ids = [
+        row["event_id"]
+        for n in range(2)
+        for row in database.rows("select * from bpm.accept_event('x', %s, 'crossed')", [str(n)])
+    ]
+    keys = ["crossed-a", "crossed-b"]
+    decide = "select * from bpm.dispatch_event(%s, %s)"
+    with Session(database) as observer, kit.sessions(database, 2) as people:
+        with kit.holding(database, "lock table bpm_core.business_case in share mode"):
+            running = [
+                person.start(
+                    decide,
+                    event,
+                    json.dumps(
+                        {
+                            "actions": [
+                                {
+                                    "action": "StartProcess",
+                                    "process_code": "crossed",
+                                    "business_key": first,
+                                },
+                                {
+                                    "action": "Correlate",
+                                    "message_name": first,
+                                    "business_key": second,
+                                },
+                            ]
+                        }
+                    ),
+                )
+                for person, event, (first, second) in zip(
+                    people, ids, (keys, keys[::-1]), strict=True
+                )
+            ]
+            kit.blocked(observer, people)
+        assert [rows[0]["dispatch_state"] for rows in kit.settled(running)] == [  # type: ignore[index]
+            "Dispatched"
+        ] * 2

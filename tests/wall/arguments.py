@@ -49,6 +49,7 @@ PLAIN: dict[str, str | None] = {
     "p_error": '"x"',
     "p_error_code": "oops",
     "p_exclusion_rule": None,
+    "p_event_types": None,
     "p_executor_kind": None,
     "p_expected": None,
     "p_expected_version": None,
@@ -76,6 +77,7 @@ PLAIN: dict[str, str | None] = {
     "p_message_ttl": None,
     "p_months": None,
     "p_note": None,
+    "p_notify_channel": None,
     "p_occurred_at": None,
     "p_ordered": None,
     "p_outcome": "Sent",
@@ -123,8 +125,10 @@ PLAIN: dict[str, str | None] = {
 }
 
 ITEMS = "jsonb_build_array(jsonb_build_object({}))::text"
-TASKS = "select distinct on (t.state, t.task_type = 'bpm:user', t.assignee is null)"
-BY_TASKS = " order by t.state, t.task_type = 'bpm:user', t.assignee is null, t.id"
+TASKS = (
+    "select distinct on (t.state, t.task_type = 'bpm:user', t.assignee is null, t.owner is null)"
+)
+BY_TASKS = " order by t.state, t.task_type = 'bpm:user', t.assignee is null, t.owner is null, t.id"
 ROLES = "select g.role_name from bpm_core.tenant_grant g where g.tenant_pattern = %(tenant)s"
 
 OWNED: dict[str, str] = {
@@ -204,6 +208,17 @@ OWNED: dict[str, str] = {
     " from bpm_core.business_case c where c.tenant_id = %(tenant)s order by c.created_at desc",
     "p_subject_key": "select s.subject_type as p_subject_type, s.subject_key as p_subject_key"
     " from bpm_core.subject s where s.tenant_id = %(tenant)s",
+    "p_subscription": "select s.code as p_subscription, s.fencing_token as p_fencing_token,"
+    " s.cursor_no as p_published_to from bpm_core.event_subscription s"
+    " where s.tenant_id = %(tenant)s order by s.code desc",
+    "subscribe_events.p_code": "select s.code as p_code from bpm_core.event_subscription s"
+    " where s.tenant_id = %(tenant)s",
+    "unsubscribe_events.p_code": "select s.code as p_code from bpm_core.event_subscription s"
+    " where s.tenant_id = %(tenant)s",
+    "p_destination": "select d.code as p_destination from bpm_core.destination d"
+    " where d.tenant_id = %(tenant)s order by d.code",
+    "subscribe_events.p_process_code": "select d.code as p_process_code"
+    " from bpm_core.process_definition d where d.tenant_id = %(tenant)s order by d.code limit 2",
     "p_evidence": "select "
     + ITEMS.format("'object_key', e.object_key, 'sha256', encode(e.sha256, 'hex')")
     + " as p_evidence from bpm_core.evidence e"

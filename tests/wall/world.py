@@ -151,6 +151,7 @@ def fill(b: Builder) -> None:
     messages(b, m)
     b.call("suspend_process", process_instance_id=started[3]["process_instance_id"], reason=m)
     b.call("cancel_process", process_instance_id=started[2]["process_instance_id"], reason=m)
+    b.call("claim_domain_events", worker=f"{m} teller", subscription=f"{m}-news-b", lease=_LONG)
     b.call("broadcast_signal", name=f"{m}-alarm", payload={"loud": m})
     b.call("deploy_bpmn", xml=drawings.everything(m, 2))
     b.call(
@@ -170,6 +171,9 @@ def catalog(b: Builder, m: str) -> None:
     )  # fmt: skip
     b.call("register_destination", code=f"{m}-spare", kind="http",
            config={"url": f"http://{m}.example/"})  # fmt: skip
+    for n, (name, where) in enumerate((("a", f"{m}-spare"), ("b", None))):
+        b.call("subscribe_events", code=f"{m}-news-{name}", destination=where,
+               event_types=None, process_code=f"{m}-line" if n else None)  # fmt: skip
     b.call("turn_destination", code=f"{m}-spare", state="Open", reason=m)
     b.call("publish_task", task_type=f"{m}-low",
            result_schema={"type": "object", "required": ["result"]})  # fmt: skip
@@ -204,6 +208,8 @@ def people(b: Builder, m: str, started: list[Row]) -> None:
                note=f"{m} note", actor=f"{m} boss")  # fmt: skip
     tasks = b.look("task", "task_type = 'bpm:user' and state = 'Ready'", "task_id")
     b.call("claim_user_task", task_id=tasks[0]["task_id"], actor=f"{m} ann")
+    b.call("claim_user_task", task_id=tasks[4]["task_id"], actor=f"{m} cyd")
+    b.call("delegate_user_task", task_id=tasks[4]["task_id"], to=f"{m} dan", actor=f"{m} cyd")
     b.call("publish_task", task_type=f"{m}-checked", review_required=True)
     b.call("deploy_bpmn", xml=drawings.checked(m))
     for n in range(2):

@@ -1,6 +1,6 @@
 -- What maps of variables are taken, and their wire forms.
 begin;
-select plan(36);
+select plan(47);
 
 -- variables_fault
 select is(bpm_core.variables_fault(x.v), null, format('%s is fine', x.v))
@@ -46,6 +46,17 @@ select ok((select pg_column_size(s.large) < 65536 from stored s), 'small where i
 select matches((select bpm_core.variables_fault(s.large) from stored s), 'Variables of 3000', 'large for us');
 select matches((select bpm_core.variables_fault(s.deep) from stored s), 'nested deeper', 'one that is deep is found, too');
 select ok((select not bpm_core.is_plain(s.large) and not bpm_core.is_plain(s.deep) from stored s), 'neither is plain');
+
+-- Numbers whose text is very much longer than they are: a map of them has no text at all
+create function pg_temp.numbers(p_number text, p_count integer) returns jsonb language sql as $$
+  select format('{"a": {"b": [%s]}}', rtrim(repeat(p_number || ',', p_count), ','))::jsonb
+$$;
+select is(bpm_core.variables_fault(pg_temp.numbers(x.number, 5500)), 'Variables hold a number of more than 1,000 digits.', 'no thousands of ' || x.number)
+  from (values ('1e131071'), ('-1e131071'), ('1e-16383'), ('-1e-16383'), ('0e-16383')) x(number);
+select ok(not bpm_core.is_plain(pg_temp.numbers(x.number, x.count)), format('%s times %s is not plain', x.count, x.number))
+  from (values ('1e131071', 100), ('-1e131071', 1000), ('1e-16383', 100)) x(number, count);
+select ok(bpm_core.is_plain(pg_temp.numbers(x.number, 200)), format('%s is an ordinary number', x.number))
+  from (values ('1e300'), ('-2.5e-300'), ('0.00')) x(number);
 
 -- is_plain never passes what the others would change or refuse
 select is_empty($$

@@ -1,6 +1,6 @@
 -- The checked part of JSON Schema: what is said of a fault, encrypted texts, bounds. That it means what others mean: tests/test_json_schema.py.
 begin;
-select plan(69);
+select plan(80);
 
 create function pg_temp.fault(p_schema text, p_value text) returns text language sql as $$ select bpm_core.schema_fault(p_schema::jsonb, p_value::jsonb) $$;
 
@@ -50,6 +50,31 @@ select is(pg_temp.fault('{"allOf": [{"properties": {"a": {"$ref": "#"}}}, {"prop
 select is(pg_temp.fault('{"items": {"$ref": "#"}, "maxItems": 1}', repeat('[', 200) || repeat(']', 200)) like '%: too much to check', true, 'so does a deep one');
 select is(pg_temp.fault('{"multipleOf": 0.1}', '123456789012345678901234567890.1'), null, 'numbers are exact');
 select is(pg_temp.fault('{"type": "integer", "maximum": 10}', '10.0'), null, '10.0 is an integer');
+
+select is(bpm_core.schema_problem(('{"enum": [' || x.number || ']}')::jsonb), 'root: a number has more than 1,000 digits', 'no schema with ' || x.number)
+  from (values ('1e1000'), ('-1e131071'), ('1e-16000')) x(number);
+-- A bound of time: whatever is asked of how much. Without it each of these takes minutes.
+create function pg_temp.doubling(p_leaf jsonb) returns jsonb language sql as $$
+  select jsonb_build_object('$ref', '#/$defs/d0', '$defs', jsonb_object_agg('d' || i, case when i = 18 then p_leaf else
+           jsonb_build_object('allOf', jsonb_build_array(jsonb_build_object('$ref', '#/$defs/d' || i + 1), jsonb_build_object('$ref', '#/$defs/d' || i + 1), jsonb_build_object('$ref', '#/$defs/d' || i + 1))) end))
+    from generate_series(0, 18) i
+$$;
+set local statement_timeout = '60s';
+select matches(bpm_core.schema_fault(x.schema, x.value), x.says, x.of_what)
+  from (values
+    ('definitions that refer to the next three times, and an encrypted text', pg_temp.doubling('{}'), '"__encrypted:x"'::jsonb, 'is encrypted, so it cannot be checked'),
+    ('the same without one', pg_temp.doubling('{}'), '3', 'too much to check'),
+    ('a long enum for each item', jsonb_build_object('items', jsonb_build_object('enum', (select jsonb_agg(i) from generate_series(1, 9000) i))),
+     (select jsonb_agg(9000) from generate_series(1, 40000)), 'too much to check'),
+    ('a long enum of lists in branches', jsonb_build_object('items', jsonb_build_object('anyOf', jsonb_build_array(jsonb_build_object('enum', (select jsonb_agg(jsonb_build_array(i)) from generate_series(1, 9000) i)), true))),
+     (select jsonb_agg(-1) from generate_series(1, 40000)), 'too much to check'),
+    ('a large object before a thousand branches', jsonb_build_object('anyOf', (select jsonb_agg('{"properties": {"q": false}, "required": ["zz"]}'::jsonb) from generate_series(1, 1000))),
+     (select jsonb_object_agg('k' || i, i) from generate_series(1, 40000) i), 'meets none of anyOf'),
+    ('a large array before a thousand branches', jsonb_build_object('oneOf', (select jsonb_agg('{"uniqueItems": true}'::jsonb) from generate_series(1, 1000))),
+     (select jsonb_agg(i) from generate_series(1, 40000) i), 'must meet one of oneOf|too much'),
+    ('numbers without a text', '{"properties": {"a": {"type": "integer"}}}', ('{"a": [' || rtrim(repeat('1e131071,', 9000), ',') || ']}')::jsonb, '/a: must be of type integer')) x(of_what, schema, value, says);
+select is(bpm_core.schema_fault(jsonb_build_object('items', jsonb_build_object('type', 'object', 'properties', '{"a": {"type": "integer"}, "b": {"enum": ["x", "y"]}}'::jsonb)),
+                                (select jsonb_agg(jsonb_build_object('a', i, 'b', 'y', 'c', repeat('z', 20))) from generate_series(1, 8000) i)), null, 'eight thousand ordinary items are fine');
 
 select * from finish();
 rollback;

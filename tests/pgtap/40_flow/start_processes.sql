@@ -1,6 +1,6 @@
 -- bpm.start_processes: a batch of starts, each with its outcome.
 begin;
-select plan(39);
+select plan(40);
 select bpm.deploy_bpmn(test.linear('order', 'pack')) is not null as deployed \gset
 select test.deploy('empty', '<endEvent id="end"/>' || test.flows('start>end')) \gset
 
@@ -73,6 +73,9 @@ select throws_ok($$select * from bpm.start_processes('[]', p_tenant_id => 'nobod
 select throws_ok($$select * from bpm.start_processes('[]', p_tenant_id => null)$$, 'BP400', null, 'a tenant that is null');
 select is((select count(*) from bpm_core.process_instance), :before::bigint, 'none of them started anything');
 select is((select count(*) from bpm.start_processes((select jsonb_agg('{"code": "order"}'::jsonb) from generate_series(1, 1000))) s where s.is_new), 1000::bigint, '1000 items are taken');
+select is((select string_agg(s.outcome::text, ' ' order by s.item) from bpm.start_processes(jsonb_build_array('{"code": "order"}'::jsonb,
+            jsonb_build_object('code', 'order', 'idempotency_key', 'numbers', 'variables', ('{"a": [' || rtrim(repeat('1e131071,', 9000), ',') || ']}')::jsonb)))  s), 'Done Rejected',
+          'variables that have no text are refused, and nothing else');
 select is_empty($$select * from bpm.check_invariants('')$$, 'invariants hold');
 select * from finish();
 rollback;

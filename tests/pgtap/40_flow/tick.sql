@@ -6,7 +6,7 @@ select bpm.deploy_bpmn(test.linear('job', 'work')) is not null as deployed \gset
 
 -- Nothing
 select k.done, k.positions, k.next_due_at is null as idle from bpm.tick() k \gset e_
-select is((select array_agg(d.key || ' ' || d.value order by d.key) from jsonb_each_text(:'e_done') d), '{"approvals 0","commands 0","events 0","inbox 0","leases 0","messages 0","timers 0","tokens 0","unknown 0"}', 'nothing due: every kind says so');
+select is((select array_agg(d.key || ' ' || d.value order by d.key) from jsonb_each_text(:'e_done') d), '{"approvals 0","commands 0","decisions 0","domain_events 0","events 0","inbox 0","leases 0","messages 0","timers 0","tokens 0","unknown 0"}', 'nothing due: every kind says so');
 select ok(:'e_idle', 'and nothing planned');
 select ok((:'e_positions'::jsonb) ? 'timers', 'positions all the same');
 

@@ -1,6 +1,6 @@
 -- bpm.complete_tasks: answers of a batch, each with its outcome; patches of one instance merge in item order.
 begin;
-select plan(59);
+select plan(61);
 select bpm.deploy_bpmn(test.linear('two', 'first', 'second')) is not null as deployed \gset
 select test.deploy('wide',
   test.service('x') || test.service('y') || test.service('z') || '<parallelGateway id="fork"/><parallelGateway id="join"/>' || test.service('after')
@@ -137,6 +137,11 @@ select throws_ok(format('select * from bpm.complete_tasks((select jsonb_agg(''{"
 select throws_ok($$select * from bpm.complete_tasks('[]', 'nobody')$$, 'BP403', null, 'a tenant that is not ours');
 select is((select count(*) from bpm.complete_tasks('[]')), 0::bigint, 'no items, no rows');
 select is((select t.state from bpm.task t where t.task_id = :'bad_task'), 'Executing', 'nothing was changed by them');
+select test.start('two') as huge \g /dev/null
+select c.tasks from bpm.claim_tasks_at('w1', '{first}') c \gset huge_
+select is((select c.outcome || ': ' || c.message from bpm.complete_tasks(test.items(:'huge_tasks', jsonb_build_object(x.key, ('{"a": [' || rtrim(repeat('1e131071,', 9000), ',') || ']}')::jsonb))) c),
+          'Rejected: ' || x.says || ' a number of more than 1,000 digits.', x.key || ' that has no text is refused')
+  from (values ('variables', 'Variables hold'), ('result', 'A result holds')) x(key, says);
 select is_empty($$select * from bpm.check_invariants('')$$, 'invariants hold');
 select * from finish();
 rollback;

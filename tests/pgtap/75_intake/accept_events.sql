@@ -1,6 +1,6 @@
 -- bpm.accept_events, bpm.accept_event: insert or return; one key, one content; evidence; the row is the dispatch marker.
 begin;
-select plan(42);
+select plan(43);
 
 -- The set form
 select a.* from bpm.accept_events('[
@@ -101,6 +101,9 @@ select is((select count(*) filter (where a.is_new) from bpm.accept_events((
   select jsonb_agg(jsonb_build_object('channel', 'bulk', 'provider_event_id', i::text, 'type', 't', 'payload', jsonb_build_object('n', i))) from generate_series(1, 1000) i)) a), 1000::bigint, 'a thousand in one call');
 rollback to savepoint before;
 select is((select count(*) from bpm.event e where e.channel = 'bulk'), 0::bigint, 'without a commit nothing was accepted');
+select is((select string_agg(a.outcome::text, ' ' order by a.item) from bpm.accept_events(jsonb_build_array('{"channel": "n", "provider_event_id": "1", "type": "t"}'::jsonb,
+            jsonb_build_object('channel', 'n', 'provider_event_id', '2', 'type', 't', 'payload', ('{"a": [' || rtrim(repeat('1e131071,', 9000), ',') || ']}')::jsonb))) a), 'Done Rejected',
+          'a payload that has no text is refused, and nothing else');
 select is(test.broken(), '{}', 'all is well');
 select * from finish();
 rollback;
