@@ -1435,7 +1435,7 @@ as $$
     from draft b cross join lateral unnest(b.depends_on) k(key) where not exists (select from draft o where o.binding_key = k.key)
   union all
   select 'Cycle', b.binding_key, 'It would never start: it waits for bindings that wait for it, or for such that wait for each other.'
-    from draft b where b.binding_key = any (bpm_core.waiting_in_circles(p_drafts))
+    from draft b where b.binding_key = any ((select bpm_core.waiting_in_circles(p_drafts))::text[])  -- once, not for each
   union all
   select 'NoStartEvent', b.binding_key, format('The workflow %L has no plain start event; beside others, or with a condition, it could not be started.', b.workflow)
     from draft b
@@ -22357,23 +22357,21 @@ set plan_cache_mode = force_generic_plan
 set enable_seqscan = off  set enable_hashjoin = off  set enable_mergejoin = off
 set jit = off
 as $$
-declare
-  r_open record;
 begin
-  -- Row by row: there are few, and a statement over a table that is nearly always empty would be planned for an empty one.
-  for r_open in
+  with open as materialized (
     select r.tenant_id, r.id, r.workflow_instance_id, r.token_id, h.node_id
       from unnest(p_hosts) h
      cross join lateral (select r.tenant_id, r.id, r.workflow_instance_id, r.token_id, r.state from bpm_core.review r
                           where r.workflow_instance_id = h.instance_id offset 0) r
-     where r.tenant_id = h.tenant_id and r.token_id = h.token_id and r.state = 'Open'
-     order by r.id
-  loop
-    update bpm_core.review r set state = 'Closed' where r.tenant_id = r_open.tenant_id and r.id = r_open.id;
-    insert into bpm_core.history_event (tenant_id, workflow_instance_id, at, kind, token_id, node_id, from_state, to_state, detail)
-    values (r_open.tenant_id, r_open.workflow_instance_id, bpm_core.now(), 'ReviewClosed', r_open.token_id, r_open.node_id, 'Open', 'Closed',
-            jsonb_build_object('review', r_open.id));
-  end loop;
+     where r.tenant_id = h.tenant_id and r.token_id = h.token_id and r.state = 'Open'),
+  closed as (
+    update bpm_core.review r
+       set state = 'Closed'
+      from open o
+     where r.tenant_id = o.tenant_id and r.id = o.id)
+  insert into bpm_core.history_event (tenant_id, workflow_instance_id, at, kind, token_id, node_id, from_state, to_state, detail)
+  select o.tenant_id, o.workflow_instance_id, bpm_core.now(), 'ReviewClosed', o.token_id, o.node_id, 'Open', 'Closed', jsonb_build_object('review', o.id)
+    from open o;
 end
 $$;
 
@@ -23143,8 +23141,9 @@ begin
     update bpm_core.outbox o
        set state = 'Cancelled', ended_at = v_now
       from unsent u
-     -- Looked at again: a claim may have been waited for. Not with =, which would offer the claim's index for a look-up by key.
-     where o.tenant_id = u.tenant_id and o.id = u.id and o.state is not distinct from 'Pending' and o.first_sent_at is null
+     where o.tenant_id = u.tenant_id and o.id = u.id
+       -- Looked at again, since a claim may have been waited for; not as the state, for whose index the planner would leave the key.
+       and o.worker_id is null and o.ended_at is null and o.first_sent_at is null
     returning o.tenant_id, o.id, o.workflow_instance_id, o.token_id, o.node_id, o.command_id),
   noted as (
     insert into bpm_core.history_event (tenant_id, workflow_instance_id, at, kind, token_id, node_id, from_state, to_state, detail)
@@ -23540,7 +23539,7 @@ as $$
 $$;
 
 -- from 70_delivery/emit_events.sql
--- Writes domain events of one type, where somebody subscribed to it; elsewhere one look-up that finds nothing. The instances are locked, or new.
+-- Writes domain events of one type, where somebody subscribed to it; where nobody ever did, one look-up that finds nothing. The instances are locked, or new.
 -- p_details: one for each instance, or null.
 -- Writes:   event_outbox.
 create or replace function bpm_core.emit_events(p_tenant_id text, p_type text, p_instances uuid[], p_details jsonb[] default null)
@@ -23554,7 +23553,7 @@ as $$
 declare
   v_now timestamptz;
 begin
-  perform from bpm_core.event_subscription s where s.tenant_id = p_tenant_id and s.ended_at is null limit 1;
+  perform from bpm_core.event_stream s where s.tenant_id = p_tenant_id;
   if not found then
     return;
   end if;
@@ -23775,23 +23774,17 @@ set plan_cache_mode = force_generic_plan
 set enable_seqscan = off  set enable_hashjoin = off  set enable_mergejoin = off
 set jit = off
 as $$
-declare
-  r_held record;
 begin
-  -- Row by row, by the whole key: few destinations count their senders, and over a table that is nearly always empty a set would be planned as one scan.
-  for r_held in
+  with held as materialized (
     select o.tenant_id, o.destination_id, o.slot, o.command_id
       from (select p_tenant_id as tenant_id, m.outbox_id from unnest(p_moves) m offset 0) m
-     cross join lateral (select o.tenant_id, o.destination_id, o.slot, o.command_id from bpm_core.outbox o
-                          where o.tenant_id = m.tenant_id and o.id = m.outbox_id offset 0) o
-     where o.slot is not null
-     order by o.destination_id, o.slot
-  loop
-    update bpm_core.destination_slot s
-       set free_at = least(s.free_at, bpm_core.now()), command_id = null
-     where s.tenant_id = r_held.tenant_id and s.destination_id = r_held.destination_id and s.kind = 'Concurrency' and s.slot = r_held.slot
-       and s.command_id = r_held.command_id;
-  end loop;
+      join bpm_core.outbox o on o.tenant_id = m.tenant_id and o.id = m.outbox_id
+     where o.slot is not null)
+  update bpm_core.destination_slot s
+     set free_at = least(s.free_at, bpm_core.now()), command_id = null
+    from held h
+   where s.tenant_id = h.tenant_id and s.destination_id = h.destination_id and s.kind = 'Concurrency' and s.slot = h.slot
+     and s.command_id = h.command_id;
 end
 $$;
 
@@ -24641,7 +24634,7 @@ as $$
 declare
   r_told record;
 begin
-  perform from bpm_core.event_subscription s where s.tenant_id = p_tenant_id and s.ended_at is null limit 1;
+  perform from bpm_core.event_stream s where s.tenant_id = p_tenant_id;
   if not found then
     return;
   end if;

@@ -23,7 +23,7 @@ as $$
     from draft b cross join lateral unnest(b.depends_on) k(key) where not exists (select from draft o where o.binding_key = k.key)
   union all
   select 'Cycle', b.binding_key, 'It would never start: it waits for bindings that wait for it, or for such that wait for each other.'
-    from draft b where b.binding_key = any (bpm_core.waiting_in_circles(p_drafts))
+    from draft b where b.binding_key = any ((select bpm_core.waiting_in_circles(p_drafts))::text[])  -- once, not for each
   union all
   select 'NoStartEvent', b.binding_key, format('The workflow %L has no plain start event; beside others, or with a condition, it could not be started.', b.workflow)
     from draft b

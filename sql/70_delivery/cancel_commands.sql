@@ -22,8 +22,9 @@ begin
     update bpm_core.outbox o
        set state = 'Cancelled', ended_at = v_now
       from unsent u
-     -- Looked at again: a claim may have been waited for. Not with =, which would offer the claim's index for a look-up by key.
-     where o.tenant_id = u.tenant_id and o.id = u.id and o.state is not distinct from 'Pending' and o.first_sent_at is null
+     where o.tenant_id = u.tenant_id and o.id = u.id
+       -- Looked at again, since a claim may have been waited for; not as the state, for whose index the planner would leave the key.
+       and o.worker_id is null and o.ended_at is null and o.first_sent_at is null
     returning o.tenant_id, o.id, o.workflow_instance_id, o.token_id, o.node_id, o.command_id),
   noted as (
     insert into bpm_core.history_event (tenant_id, workflow_instance_id, at, kind, token_id, node_id, from_state, to_state, detail)

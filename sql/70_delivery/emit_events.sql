@@ -1,4 +1,4 @@
--- Writes domain events of one type, where somebody subscribed to it; elsewhere one look-up that finds nothing. The instances are locked, or new.
+-- Writes domain events of one type, where somebody subscribed to it; where nobody ever did, one look-up that finds nothing. The instances are locked, or new.
 -- p_details: one for each instance, or null.
 -- Writes:   event_outbox.
 create or replace function bpm_core.emit_events(p_tenant_id text, p_type text, p_instances uuid[], p_details jsonb[] default null)
@@ -12,7 +12,7 @@ as $$
 declare
   v_now timestamptz;
 begin
-  perform from bpm_core.event_subscription s where s.tenant_id = p_tenant_id and s.ended_at is null limit 1;
+  perform from bpm_core.event_stream s where s.tenant_id = p_tenant_id;
   if not found then
     return;
   end if;

@@ -11,7 +11,7 @@ as $$
 declare
   r_told record;
 begin
-  perform from bpm_core.event_subscription s where s.tenant_id = p_tenant_id and s.ended_at is null limit 1;
+  perform from bpm_core.event_stream s where s.tenant_id = p_tenant_id;
   if not found then
     return;
   end if;

@@ -644,7 +644,7 @@ def test_a_tenant_that_is_refused_does_not_stop_the_others(
         "tick", "claim_tasks 0", "claim_commands", "claim_probes",
         "claim_domain_events",
     }  # fmt: skip
-    assert len(complaints) == 3  # each once, not at every look
+    assert len(complaints) == 5  # each once, not at every look
 
 
 def test_another_version_of_the_functions_is_refused(fresh_database: TestDatabase) -> None:

@@ -1,6 +1,6 @@
 -- Processes that bind workflows: what is stored, when it is new, what is refused, by name.
 begin;
-select plan(53);
+select plan(54);
 
 select is((select p.version from bpm.publish_workflow('pick', test.linear('p', 'a')) p), 1, 'a workflow');
 select is((select p.version from bpm.publish_workflow('pack', test.linear('p', 'b')) p), 1, 'another');
@@ -84,6 +84,12 @@ select throws_ok(x.call, x.code, null, x.code || ' ' || x.call)
     ($$select * from bpm.publish_process('q', '[{"binding_key": "a"}]')$$, 'BP400'), ($$select * from bpm.publish_process('q', '[{"binding_key": "a", "workflow": "pick", "version": "x"}]')$$, 'BP400'),
     ($$select * from bpm.publish_process('q', '[{"binding_key": "a", "workflow": "pick", "depends_on": "b"}]')$$, 'BP400'), ($$select * from bpm.publish_process('q', '[{"binding_key": "a", "workflow": "pick", "depends_on": ["b", "b"]}]')$$, 'BP400'),
     ($$select * from bpm.publish_process('q', '[{"binding_key": "a", "workflow": "pick", "start_condition": 1}]')$$, 'BP400'), ($$select * from bpm.publish_process('q', '[{"binding_key": "a", "workflow": "pick"}]', p_tenant_id => 'nobody')$$, 'BP403')) x (call, code);
+
+-- as many as there may be, each depending on all before it
+set local statement_timeout = '10s';
+select is(pg_temp.published((select jsonb_agg(jsonb_build_object('binding_key', 'k' || i, 'workflow', 'pick', 'depends_on',
+                                                                 (select coalesce(jsonb_agg('k' || j), '[]') from generate_series(1, i - 1) j)) order by i)
+                               from generate_series(1, 100) i)) like 'version % new', true, 'a hundred bindings are published in a moment');
 
 select * from finish();
 rollback;
