@@ -22357,21 +22357,23 @@ set plan_cache_mode = force_generic_plan
 set enable_seqscan = off  set enable_hashjoin = off  set enable_mergejoin = off
 set jit = off
 as $$
+declare
+  r_open record;
 begin
-  with open as materialized (
+  -- Row by row: there are few, and a statement over a table that is nearly always empty would be planned for an empty one.
+  for r_open in
     select r.tenant_id, r.id, r.workflow_instance_id, r.token_id, h.node_id
       from unnest(p_hosts) h
      cross join lateral (select r.tenant_id, r.id, r.workflow_instance_id, r.token_id, r.state from bpm_core.review r
                           where r.workflow_instance_id = h.instance_id offset 0) r
-     where r.tenant_id = h.tenant_id and r.token_id = h.token_id and r.state = 'Open'),
-  closed as (
-    update bpm_core.review r
-       set state = 'Closed'
-      from open o
-     where r.tenant_id = o.tenant_id and r.id = o.id)
-  insert into bpm_core.history_event (tenant_id, workflow_instance_id, at, kind, token_id, node_id, from_state, to_state, detail)
-  select o.tenant_id, o.workflow_instance_id, bpm_core.now(), 'ReviewClosed', o.token_id, o.node_id, 'Open', 'Closed', jsonb_build_object('review', o.id)
-    from open o;
+     where r.tenant_id = h.tenant_id and r.token_id = h.token_id and r.state = 'Open'
+     order by r.id
+  loop
+    update bpm_core.review r set state = 'Closed' where r.tenant_id = r_open.tenant_id and r.id = r_open.id;
+    insert into bpm_core.history_event (tenant_id, workflow_instance_id, at, kind, token_id, node_id, from_state, to_state, detail)
+    values (r_open.tenant_id, r_open.workflow_instance_id, bpm_core.now(), 'ReviewClosed', r_open.token_id, r_open.node_id, 'Open', 'Closed',
+            jsonb_build_object('review', r_open.id));
+  end loop;
 end
 $$;
 
@@ -23774,17 +23776,23 @@ set plan_cache_mode = force_generic_plan
 set enable_seqscan = off  set enable_hashjoin = off  set enable_mergejoin = off
 set jit = off
 as $$
+declare
+  r_held record;
 begin
-  with held as materialized (
+  -- Row by row, by the whole key: few destinations count their senders, and over a table that is nearly always empty a set would be planned as one scan.
+  for r_held in
     select o.tenant_id, o.destination_id, o.slot, o.command_id
       from (select p_tenant_id as tenant_id, m.outbox_id from unnest(p_moves) m offset 0) m
-      join bpm_core.outbox o on o.tenant_id = m.tenant_id and o.id = m.outbox_id
-     where o.slot is not null)
-  update bpm_core.destination_slot s
-     set free_at = least(s.free_at, bpm_core.now()), command_id = null
-    from held h
-   where s.tenant_id = h.tenant_id and s.destination_id = h.destination_id and s.kind = 'Concurrency' and s.slot = h.slot
-     and s.command_id = h.command_id;
+     cross join lateral (select o.tenant_id, o.destination_id, o.slot, o.command_id from bpm_core.outbox o
+                          where o.tenant_id = m.tenant_id and o.id = m.outbox_id offset 0) o
+     where o.slot is not null
+     order by o.destination_id, o.slot
+  loop
+    update bpm_core.destination_slot s
+       set free_at = least(s.free_at, bpm_core.now()), command_id = null
+     where s.tenant_id = r_held.tenant_id and s.destination_id = r_held.destination_id and s.kind = 'Concurrency' and s.slot = r_held.slot
+       and s.command_id = r_held.command_id;
+  end loop;
 end
 $$;
 
