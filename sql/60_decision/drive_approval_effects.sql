@@ -12,28 +12,25 @@ set jit = off
 set enable_sort = off
 as $$
 declare
-  v_found     uuid[];
-  v_instances uuid[];
-  v_locked    uuid[];
+  v_found uuid[];
 begin
   with oldest as materialized (
     select a.id, a.workflow_instance_id, a.decided_at
       from bpm_core.approval_record a
-     cross join lateral (select w.status from bpm_core.workflow_instance w
-                          where w.tenant_id = a.tenant_id and w.id = a.workflow_instance_id offset 0) w
-     where a.effect = 'Pending' and a.status in ('Approved', 'Rejected', 'Expired') and a.tenant_id = p_tenant_id and w.status <> 'Suspended'
+     -- Locked while picking, as in drive_approval_times.
+     cross join lateral (select w.id from bpm_core.workflow_instance w
+                          where w.tenant_id = a.tenant_id and w.id = a.workflow_instance_id and w.status <> 'Suspended'
+                            for no key update skip locked) w
+     where a.effect = 'Pending' and a.status in ('Approved', 'Rejected', 'Expired') and a.tenant_id = p_tenant_id
      order by a.decided_at, a.id
      limit p_limit)
-  select array_agg(f.id), array_agg(f.workflow_instance_id)
-    into v_found, v_instances
-    from (select distinct on (o.workflow_instance_id) o.id, o.workflow_instance_id
+  select array_agg(f.id) into v_found
+    from (select distinct on (o.workflow_instance_id) o.id
             from oldest o
            order by o.workflow_instance_id, o.decided_at, o.id) f;
   if v_found is null then
     return 0;
   end if;
-  v_locked := bpm_core.try_lock_instances(p_tenant_id, v_instances);
-  return bpm_core.apply_decisions(p_tenant_id, array(
-    select f.id from unnest(v_found, v_instances) f(id, instance_id) where f.instance_id = any (v_locked)));
+  return bpm_core.apply_decisions(p_tenant_id, v_found);
 end
 $$;

@@ -15,20 +15,20 @@ declare
   v_now    timestamptz := bpm_core.now();
   v_result bpm_core.tick_result;
   v_found  bpm_core.candidate[];
-  v_locked uuid[];
 begin
   v_found := array(
     select row(a.due_at, a.id, a.workflow_instance_id)::bpm_core.candidate
       from bpm_core.approval_record a
-     cross join lateral (select w.status from bpm_core.workflow_instance w
-                          where w.tenant_id = a.tenant_id and w.id = a.workflow_instance_id offset 0) w
-     where a.status = 'Pending' and a.due_at is not null and a.tenant_id = p_tenant_id and a.due_at <= v_now and w.status = 'Running'
+     -- Locked while picking: instances somebody holds do not use up the limit, or one transaction that lasts would keep all others waiting.
+     cross join lateral (select w.id from bpm_core.workflow_instance w
+                          where w.tenant_id = a.tenant_id and w.id = a.workflow_instance_id and w.status = 'Running'
+                            for no key update skip locked) w
+     where a.status = 'Pending' and a.due_at is not null and a.tenant_id = p_tenant_id and a.due_at <= v_now
      order by a.due_at, a.id
      limit p_limit);
   v_result.done := 0;
   if cardinality(v_found) > 0 then
-    v_locked := bpm_core.try_lock_instances(p_tenant_id, array(select c.instance_id from unnest(v_found) c));
-    v_result.done := bpm_core.apply_approval_times(p_tenant_id, array(select c.id from unnest(v_found) c where c.instance_id = any (v_locked)), bpm_core.now());
+    v_result.done := bpm_core.apply_approval_times(p_tenant_id, array(select c.id from unnest(v_found) c), bpm_core.now());
   end if;
   v_result.next_due_at := (
     select a.due_at

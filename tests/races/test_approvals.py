@@ -142,3 +142,39 @@ def test_decide_and_expiry_at_once(database: TestDatabase) -> None:
         assert (row["status"], row["effect"]) == ("Expired", "Applied")
         assert kit.status_of(database, process) == "Failed"
         assert len(kit.history(database, process, "ApprovalDecided")) == 1
+
+
+def test_an_instance_that_is_held_keeps_no_other_waiting(database: TestDatabase) -> None:
+    """The oldest approval that is due is of an instance somebody holds: the next one's turn comes,
+    also when a tick takes only one; so with an effect that is still pending."""
+    (process, approval), (other, second) = (_asked(database, "brief") for _ in range(2))
+    hold = (
+        "select from bpm_core.workflow_instance w where w.process_instance_id = %s"
+        " for no key update"
+    )
+    tick = "select * from bpm.tick(1)"
+    database.rows("select bpm.advance_clock('1 hour')")
+    with kit.holding(database, hold, process):
+        assert database.rows(tick)[0]["done"]["decisions"] == 1
+        assert _row(database, second)["status"] == "Expired"
+        assert _row(database, approval)["status"] == "Pending"
+    assert database.rows(tick)[0]["done"]["decisions"] == 1
+    assert kit.status_of(database, process) == kit.status_of(database, other) == "Failed"
+
+    (process, approval), (other, second) = (_asked(database, "brief") for _ in range(2))
+    for one, voted in ((process, approval), (other, second)):
+        database.rows("select from bpm.suspend_process(%s)", [one])
+        database.rows(DECIDE, [voted, "Approved", "ann"])
+        # Resumed as if its effect were still to come: the resume drives effects, too.
+        database.rows(
+            "update bpm_core.workflow_instance w set status = 'Running'"
+            " where w.process_instance_id = %s",
+            [one],
+        )
+    with kit.holding(database, hold, process):
+        assert database.rows(tick)[0]["done"]["approvals"] == 1
+        assert _row(database, second)["effect"] == "Applied"
+        assert _row(database, approval)["effect"] == "Pending"
+    assert database.rows(tick)[0]["done"]["approvals"] == 1
+    for one in (process, other):
+        database.rows("select from bpm.cancel_process(%s)", [one])
