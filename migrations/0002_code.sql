@@ -6,7 +6,7 @@ set local search_path = pg_catalog, pg_temp;
 -- from 00_foundation/acting_as.sql
 -- The actor a human or administrative call is recorded under.
 -- Returns:  text, p_actor or the caller's role.
--- Raises:   BP400 empty or over-long name. BP403 asserting somebody else without being operator or admin of the tenant.
+-- Raises:   BP400 empty or over-long name, blanks around it. BP403 asserting somebody else without being operator or admin of the tenant.
 create or replace function bpm_core.acting_as(p_tenant_id text, p_actor text)
 returns text
 language plpgsql stable
@@ -18,8 +18,8 @@ begin
   if p_actor is null or p_actor = v_caller then
     return v_caller;
   end if;
-  if length(btrim(p_actor)) not between 1 and 200 then
-    perform bpm_core.fail('BP400', 'The actor must be a name of 1 to 200 characters.');
+  if not bpm_core.is_name(p_actor) then
+    perform bpm_core.fail('BP400', 'The actor must be a name of 1 to 200 characters, without blanks around it.');
   end if;
   if not bpm_core.is_granted(v_caller, p_tenant_id, 'operator') then
     perform bpm_core.fail('BP403', format('Role %s may not act as %L.', v_caller, p_actor), null,
@@ -253,6 +253,18 @@ begin
              from bpm_core.tenant_grant g
             where right(g.tenant_pattern, 1) = '%' and starts_with(p_tenant_id, left(g.tenant_pattern, -1)) and g.capability >= p_capability);
 end
+$$;
+
+-- from 00_foundation/is_name.sql
+-- Is this the name of somebody: 1 to 200 characters, no blanks around it and no control characters? Else 'ann ' would be another person than 'ann':
+-- one whom no rule excludes, and who may vote once more.
+-- Returns:  boolean, null of null.
+create or replace function bpm_core.is_name(p_name text)
+returns boolean
+language sql immutable parallel safe
+set search_path = pg_catalog, pg_temp
+as $$
+  select length(p_name) between 1 and 200 and p_name !~ '^\s|\s$|[[:cntrl:]]|^[\u00a0\u200b\u2060\ufeff]|[\u00a0\u200b\u2060\ufeff]$'
 $$;
 
 -- from 00_foundation/known_zone.sql
@@ -3787,7 +3799,9 @@ as $$
     when p_rule ? 'delegates' and jsonb_typeof(p_rule -> 'delegates') <> 'boolean' then 'p_exclusion_rule: delegates is true or false.'
     when p_rule ? 'earlier_actors' and jsonb_typeof(p_rule -> 'earlier_actors') <> 'boolean' and not bpm_core.is_text_list(p_rule -> 'earlier_actors')
       then 'p_exclusion_rule: earlier_actors is true or false, or an array of node ids.'
-    when p_rule ? 'actors' and not bpm_core.is_text_list(p_rule -> 'actors') then 'p_exclusion_rule: actors is an array of names.' end
+    when p_rule ? 'actors' and not bpm_core.is_text_list(p_rule -> 'actors') then 'p_exclusion_rule: actors is an array of names.'
+    when exists (select from jsonb_array_elements_text(coalesce(p_rule -> 'actors', '[]')) n where not bpm_core.is_name(n))
+      then 'p_exclusion_rule: a name of actors has blanks around it, or over 200 characters.' end
 $$;
 
 -- from 20_catalog/expand_catch.sql
@@ -5857,7 +5871,7 @@ as $$
     when 'string' then array(select btrim(g) from regexp_split_to_table(p_value #>> '{}', ',') g where btrim(g) <> '')
     when 'number' then array[p_value #>> '{}']
     when 'array' then case when not jsonb_path_exists(p_value, '$[*] ? (@.type() != "string" && @.type() != "number")')
-      then array(select e from jsonb_array_elements_text(p_value) e) end end
+      then array(select btrim(e) from jsonb_array_elements_text(p_value) e) end end
 $$;
 
 -- from 20_catalog/node_rows.sql
@@ -20557,8 +20571,8 @@ language plpgsql volatile
 set search_path = pg_catalog, pg_temp
 as $$
 begin
-  if length(btrim(p_to)) not between 1 and 200 then
-    perform bpm_core.fail('BP422', 'A name has 1 to 200 characters.', jsonb_build_object('name', left(p_to, 200)));
+  if not bpm_core.is_name(p_to) then
+    perform bpm_core.fail('BP422', 'A name has 1 to 200 characters, and no blanks around it.', jsonb_build_object('name', left(p_to, 200)));
   elsif length(p_reason) > 4000 then
     perform bpm_core.fail('BP422', format('The reason has %s characters; at most 4000.', length(p_reason)), jsonb_build_object('length', length(p_reason)));
   end if;
@@ -22835,7 +22849,7 @@ end
 $$;
 
 -- from 60_decision/review_bar.sql
--- What bars this person from reviewing a result: own (they gave it), or a part of the exclusion rule of its task version.
+-- What bars this person from reviewing a result: own (they gave it), delegates (it was handed on to them), or a part of the exclusion rule of its task version.
 -- Returns:  text, null: nothing.
 create or replace function bpm_core.review_bar(p_review bpm_core.review, p_actor text)
 returns text
@@ -22853,6 +22867,10 @@ begin
     when exists (select from bpm_core.result r
                   where r.tenant_id = p_review.tenant_id and r.task_instance_id = p_review.task_instance_id and r.attempt = p_review.attempt and r.created_by = p_actor)
       then 'own'
+    -- Who found out what the owner answered; the rule bars delegates of other tasks only, since of this one they may do the task.
+    when p_actor = any (r_task.delegates)
+         and exists (select from bpm_core.task_version v
+                      where v.tenant_id = r_task.tenant_id and v.id = r_task.task_version_id and v.exclusion_rule -> 'delegates' = 'true') then 'delegates'
     else bpm_core.exclusion_of(r_task, p_actor) end;
 end
 $$;

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import codecs
 import json
 import re
 from collections.abc import Mapping
@@ -17,7 +18,7 @@ import httpx
 
 from pgbpm import __version__
 from pgbpm.config import DeliveryConfig
-from pgbpm.jsontext import storable
+from pgbpm.jsontext import storable, write
 from pgbpm.network import guarded_transport
 from pgbpm.secretrefs import resolve_secret
 from pgbpm.sending import Command, Progress, Report, Unsendable, broken
@@ -31,6 +32,7 @@ _LONGEST_HEADER = 1000
 _LONGEST_WAIT = 86400.0
 _TOKEN = re.compile(r"[!#$%&'*+.^_`|~0-9A-Za-z-]+")
 _KEPT_OPEN_S = 2.0
+_NO_CHARSETS = {"idna", "punycode", "undefined", "unicode-escape", "raw-unicode-escape"}
 
 
 @lru_cache(256)
@@ -68,13 +70,13 @@ class HttpSender:
     async def send(self, command: Command, progress: Progress) -> Report:
         """Send it once."""
         target = Target.of(command.destination)
-        headers = {"Content-Type": "application/json", **self._headers(command, target)}
+        headers = _merged({"Content-Type": "application/json"}, self._headers(target))
         if command.destination.get("kind") == "webhook":
             secret = resolve_secret(target.secret_ref or "")
-            headers.update(sign(command.id, command.sent_at, command.body, secret))
+            headers = _merged(headers, sign(command.id, command.sent_at, command.body, secret))
         elif target.secret_ref:
-            headers["Authorization"] = f"Bearer {resolve_secret(target.secret_ref)}"
-        headers[target.key_header] = command.id
+            headers = _merged(headers, _bearer(target.secret_ref))
+        headers = _merged(headers, {target.key_header: command.id})
 
         async def trace(event: str, info: Mapping[str, Any]) -> None:
             del info
@@ -89,9 +91,9 @@ class HttpSender:
         """Ask at the profile's probe address: 2xx (but 202) found, 404 and 410 absent."""
         target = Target.of(command.destination)
         url = str(command.destination.get("probe_url") or "")
-        headers = self._headers(command, target)
+        headers = self._headers(target)
         if target.secret_ref and command.destination.get("kind") != "webhook":
-            headers["Authorization"] = f"Bearer {resolve_secret(target.secret_ref)}"
+            headers = _merged(headers, _bearer(target.secret_ref))
         request = self._request(
             command, "GET", url.replace("{command_id}", quote(command.id, safe="")), headers, b""
         )
@@ -107,13 +109,13 @@ class HttpSender:
     def _limit(self, command: Command) -> float:
         return command.seconds("timeout_seconds", self._config.timeout_s)
 
-    def _headers(self, command: Command, target: Target) -> dict[str, str]:
-        return {
+    def _headers(self, target: Target) -> dict[str, str]:
+        ours = {
             "Accept": "application/json",
             "Accept-Encoding": "identity",
             "User-Agent": f"pgbpm/{__version__}",
-            **target.headers,
         }
+        return _merged(ours, target.headers)
 
     def _request(
         self, command: Command, method: str, url: str, headers: dict[str, str], body: bytes,
@@ -202,6 +204,19 @@ class Target:
             raise Unsendable(f"the destination is malformed: {error}") from None
 
 
+def _merged(*parts: Mapping[str, str]) -> dict[str, str]:
+    """Headers; a later one replaces an earlier one of its name, however that is written. Two of one
+    name would leave it to the receiver which counts, also of the command's key."""
+    found: dict[str, tuple[str, str]] = {}
+    for part in parts:
+        found.update((name.lower(), (name, value)) for name, value in part.items())
+    return dict(found.values())
+
+
+def _bearer(secret_ref: str) -> dict[str, str]:
+    return {"Authorization": f"Bearer {resolve_secret(secret_ref)}"}
+
+
 def classify(response: httpx.Response, body: bytes, whole: bool) -> Report:
     """What an answer that was read (its body up to the cap) says."""
     status = response.status_code
@@ -228,14 +243,13 @@ def classify(response: httpx.Response, body: bytes, whole: bool) -> Report:
 
 
 def _body(response: httpx.Response, body: bytes, whole: bool) -> Any:
-    try:
-        text = body.decode(response.charset_encoding or "utf-8", errors="replace")
-    except LookupError:
-        text = body.decode(errors="replace")
+    text = _text(body, response.charset_encoding or "utf-8")
     kind = response.headers.get("content-type", "").partition(";")[0].strip().lower()
     if whole and body and (kind == "application/json" or kind.endswith("+json")):
         try:
-            return storable(json.loads(text, parse_constant=_no_constant))
+            said = storable(json.loads(text, parse_constant=_no_constant))
+            write(said)  # 1e999 is JSON, but read as a number that is none
+            return said
         except (ValueError, RecursionError):
             pass
     return storable(text)
@@ -243,6 +257,17 @@ def _body(response: httpx.Response, body: bytes, whole: bool) -> Any:
 
 def _no_constant(name: str) -> Any:
     raise ValueError(f"{name} is not JSON")
+
+
+def _text(body: bytes, charset: str) -> str:
+    """The body as text. Encodings that are not of text, that fail on some bytes whatever is asked
+    of them, or that take time with the square of the length, are not used."""
+    try:
+        if codecs.lookup(charset).name not in _NO_CHARSETS:
+            return body.decode(charset, errors="replace")
+    except (LookupError, ValueError):
+        pass
+    return body.decode(errors="replace")
 
 
 def _retry_after(headers: httpx.Headers) -> float | None:

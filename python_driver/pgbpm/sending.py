@@ -12,7 +12,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, Protocol
 
-from pgbpm.jsontext import storable, write
+from pgbpm.jsontext import NotJson, storable, write
 
 GROUP = "pgbpm.delivery"
 PROBES = 8
@@ -47,7 +47,13 @@ class Report:
             item["receipt"] = self.receipt
         if self.retry_after is not None:
             item["retry_after_seconds"] = self.retry_after
-        return write(item)
+        try:
+            return write(item)
+        except NotJson as fault:
+            # What became of the command must not be lost with what cannot be stored of it.
+            told = {"omitted": str(fault)[:500]}
+            item.update({"detail": told} | ({"receipt": told} if self.receipt is not None else {}))
+            return write(item)
 
 
 class Unsendable(Exception):

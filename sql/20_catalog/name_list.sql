@@ -10,5 +10,5 @@ as $$
     when 'string' then array(select btrim(g) from regexp_split_to_table(p_value #>> '{}', ',') g where btrim(g) <> '')
     when 'number' then array[p_value #>> '{}']
     when 'array' then case when not jsonb_path_exists(p_value, '$[*] ? (@.type() != "string" && @.type() != "number")')
-      then array(select e from jsonb_array_elements_text(p_value) e) end end
+      then array(select btrim(e) from jsonb_array_elements_text(p_value) e) end end
 $$;

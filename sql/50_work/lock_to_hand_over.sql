@@ -7,8 +7,8 @@ language plpgsql volatile
 set search_path = pg_catalog, pg_temp
 as $$
 begin
-  if length(btrim(p_to)) not between 1 and 200 then
-    perform bpm_core.fail('BP422', 'A name has 1 to 200 characters.', jsonb_build_object('name', left(p_to, 200)));
+  if not bpm_core.is_name(p_to) then
+    perform bpm_core.fail('BP422', 'A name has 1 to 200 characters, and no blanks around it.', jsonb_build_object('name', left(p_to, 200)));
   elsif length(p_reason) > 4000 then
     perform bpm_core.fail('BP422', format('The reason has %s characters; at most 4000.', length(p_reason)), jsonb_build_object('length', length(p_reason)));
   end if;

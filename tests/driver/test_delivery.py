@@ -246,6 +246,10 @@ def test_the_receipt() -> None:
         ("Content-Type: application/json", b"{broken", "{broken"),
         ("Content-Type: text/plain; charset=latin-1", b"\xfc", "ü"),
         ("Content-Type: text/plain; charset=no-such", "ü".encode(), "ü"),
+        ("Content-Type: text/plain; charset=idna", b"a..b", "a..b"),
+        ("Content-Type: text/plain; charset=undefined", b"done", "done"),
+        ("Content-Type: text/plain; charset=punycode", b"a-" + b"k" * 900, "a-" + "k" * 900),
+        ("Content-Type: application/json", b'{"sum": 1e999}', '{"sum": 1e999}'),
         ("X-None: 1", b"\xff\x00", "\ufffd\ufffd"),
         ("Content-Encoding: gzip", b"never asked for", "never asked for"),
     ],
@@ -403,6 +407,40 @@ def test_a_secret_that_would_forge_headers_keeps_the_command_here(
     assert seen == []
 
 
+def test_headers_of_one_name_are_one_header() -> None:
+    """The key of the command is the one that counts, however a header of ours is written."""
+    seen: list[Received] = []
+
+    async def main() -> Report:
+        async with receiver(answering("200 OK"), seen) as url:
+            headers = {
+                "idempotency-key": "always-this",
+                "content-type": "text/odd",
+                "accept": "a/b",
+            }
+            return await send_async(command(url, config={"headers": headers}))
+
+    assert asyncio.run(main()).outcome == "Sent"
+    names = [name.lower() for name in seen[0].headers]
+    assert len(names) == len(set(names))
+    sent = {name.lower(): value for name, value in seen[0].headers.items()}
+    assert sent["idempotency-key"] == "0190-command"
+    assert sent["content-type"] == "text/odd"
+    assert sent["accept"] == "a/b"
+
+
+def test_a_report_that_cannot_be_stored_still_says_what_became_of_it() -> None:
+    report = Report("Sent", {"took": float("inf")}, {"body": float("nan")}, 2.0)
+    item = read_exact(report.item("0190-command", 7))
+    assert (item["command_id"], item["fencing_token"], item["outcome"]) == (
+        "0190-command",
+        7,
+        "Sent",
+    )
+    assert "not JSON" in item["receipt"]["omitted"]
+    assert item["detail"] == item["receipt"]
+
+
 # -- addresses ----------------------------------------------------------------------------------
 
 
@@ -440,6 +478,14 @@ def test_private_addresses_are_refused_unless_allowed() -> None:
         ("2002:7f00:1::", False),
         ("fe80::1%eth0", False),
         ("fd00::1", False),
+        ("64:ff9b::a9fe:a9fe", False),
+        ("64:ff9b::808:808", True),
+        ("64:ff9b:1::808:808", False),
+        ("::7f00:1", False),
+        ("::ffff:0:10.0.0.1", False),
+        ("fec0::1", False),
+        ("192.0.0.8", False),
+        ("5f00::1", False),
     ],
 )
 def test_public_addresses(address: str, public: bool) -> None:

@@ -1,6 +1,6 @@
 -- The door of every public function, and who counts as who behind it.
 begin;
-select plan(28);
+select plan(36);
 
 create role t_plain; create role t_member; create role t_group;
 grant t_group to t_member;
@@ -60,6 +60,9 @@ select is(pg_temp.seen('select bpm_core.enter_call(''nowhere'', ''reader'')') ->
 select is(bpm_core.acting_as('', null), session_user::text, 'without an actor, the caller');
 select is(bpm_core.acting_as('', 'ann'), 'ann', 'an admin may act for others');
 select throws_ok('select bpm_core.acting_as('''', '' '')', 'BP400', null, 'a blank name');
+select throws_ok(format('select bpm_core.acting_as(%L, %L)', '', n), 'BP400', null, format('blanks around a name make another person: %L', n))
+  from unnest(array['ann ', ' ann', E'ann\n', E'\tann', 'ann' || chr(160), chr(8203) || 'ann', E'a\x01nn']) n;
+select is(bpm_core.acting_as('', 'Ann Lee'), 'Ann Lee', 'within it they are its own');
 select throws_ok(format('select bpm_core.acting_as('''', %L)', repeat('x', 201)), 'BP400', null, 'an endless name');
 
 -- visible_tenants

@@ -1,6 +1,6 @@
 -- How an approval is decided: by several people, by named ones, without those who took part, within a time.
 begin;
-select plan(78);
+select plan(80);
 create function pg_temp.gated(p_code text, p_said text) returns void language sql as $$
   select kit.deploy(p_code, format('<serviceTask id="a" bpm:type="release" bpm:approval="required" %s/><endEvent id="end"/><sequenceFlow id="on" sourceRef="a" targetRef="end"/>', p_said))
 $$;
@@ -14,6 +14,10 @@ create function pg_temp.fault(p_said text) returns text language sql as $$
   select kit.raised(format('select pg_temp.gated(''bad'', %L)', p_said)) #>> '{detail,faults,0,message}'
 $$;
 create function pg_temp.listed(p_actor text) returns bigint language sql as $$ select count(*) from bpm.list_approvals(p_actor) $$;
+
+-- Names in lists are names, whatever is around them
+select is(bpm_core.name_list('[" ann ", "bob"]'), '{ann,bob}', 'blanks around a name are nobody''s');
+select is(bpm_core.exclusion_problem('{"actors": ["eve "]}') like '%blanks%', true, 'a rule that would exclude nobody is refused');
 
 -- Two of three
 select pg_temp.gated('pair', 'bpm:requiredApprovals="2" bpm:approvers="ann, bob, cid"');

@@ -1,6 +1,6 @@
 -- Results that are looked at before they count: asked for, approved, rejected, returned, superseded.
 begin;
-select plan(75);
+select plan(79);
 select from bpm.publish_task(p_task_type => 'weigh', p_review_required => true);
 select from bpm.publish_task(p_task_type => 'inspect', p_executor_kind => 'Human', p_review_required => true, p_exclusion_rule => '{"actors": ["eve"]}');
 create function pg_temp.reviewed(p_code text, p_more text) returns void language sql as $$
@@ -13,6 +13,8 @@ select from bpm.deploy_bpmn('<definitions xmlns="http://www.omg.org/spec/BPMN/20
   <boundaryEvent id="no" attachedToRef="a"><errorEventDefinition errorRef="bad"/></boundaryEvent><endEvent id="refused"/><sequenceFlow id="f_no" sourceRef="no" targetRef="refused"/>
   <boundaryEvent id="late" attachedToRef="a"><timerEventDefinition><timeDuration>P1D</timeDuration></timerEventDefinition></boundaryEvent><endEvent id="too_late"/>
   <sequenceFlow id="f_late" sourceRef="late" targetRef="too_late"/></process></definitions>');
+select from bpm.publish_task(p_task_type => 'probe', p_executor_kind => 'Human', p_review_required => true, p_exclusion_rule => '{"delegates": true}');
+select kit.deploy('handed', '<userTask id="a" bpm:type="probe"/><endEvent id="end"/><sequenceFlow id="on" sourceRef="a" targetRef="end"/>');
 select kit.deploy('visit', '<userTask id="a" bpm:type="inspect"/><endEvent id="end"/><sequenceFlow id="on" sourceRef="a" targetRef="end"/>');
 -- Starts one and lets worker w answer, with a fact about a parcel.
 create function pg_temp.answered(p_code text, p_parcel text default null, p_kg integer default 7) returns uuid language plpgsql as $$
@@ -155,6 +157,16 @@ select is((select count(*) from bpm.list_reviews('eve') l where l.process_instan
 select is(pg_temp.decide(pg_temp.review(:'wi'), 0, 'Return'), 'Decided/Return by ann Running', 'returned');
 select is((select t.assignee from bpm.task t where t.workflow_instance_id = :'wi' and t.state = 'Ready'), 'bob', 'to who did it');
 select is_empty('select * from bpm.check_invariants()', 'invariants hold');
+
+-- Whom it was handed on to found out what the owner answered
+select kit.start('handed') as wi \gset
+select t.task_id from bpm.task t where t.workflow_instance_id = :'wi' \gset
+select from bpm.claim_user_task(:'task_id', 'ann') c cross join lateral bpm.delegate_user_task(c.task_id, 'dan', null, 'ann') d
+  cross join lateral bpm.resolve_user_task(d.task_id, 'looks right', 'dan') r cross join lateral bpm.complete_user_task(r.task_id, '{"ok": true}', 'ann');
+select is(pg_temp.refused(pg_temp.review(:'wi'), 0, 'Approve', 'dan') #>> '{detail,reason}', 'delegates', 'a delegate does not review what they found out, where delegates are excluded');
+select is((select count(*) from bpm.list_reviews('dan') l where l.process_instance_id = (select i.process_instance_id from bpm.instance i where i.workflow_instance_id = :'wi')), 0::bigint, 'nor see it');
+select is(pg_temp.refused(pg_temp.review(:'wi'), 0, 'Approve', 'ann') #>> '{detail,reason}', 'own', 'the owner neither');
+select is(pg_temp.decide(pg_temp.review(:'wi'), 0, 'Approve', 'bob'), 'Decided/Approve by bob Completed', 'somebody else does');
 
 -- I-24, I-25, I-12: every rule is seen to fail
 select pg_temp.answered('plain', 'P9') as wi \gset
