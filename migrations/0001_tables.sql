@@ -1162,7 +1162,7 @@ create table bpm_core.subscription (
   check ((workflow_instance_id is null) <> (process_version_id is null))
 ) with (fillfactor = 80, autovacuum_vacuum_scale_factor = 0.02);
 create index subscription_open on bpm_core.subscription (name, correlation_key, created_at, id) where state = 'Open';
-create index subscription_conditional on bpm_core.subscription (workflow_instance_id) where kind = 'Conditional' and state = 'Open';
+create index subscription_conditional on bpm_core.subscription (workflow_instance_id) where kind = 'Conditional';
 create index subscription_of_token on bpm_core.subscription (token_id);
 create index subscription_of_version on bpm_core.subscription (process_version_id) where process_version_id is not null;
 comment on column bpm_core.subscription.process_version_id is 'Of a start event: the version it starts, as often as its message or signal comes. Without a key.';

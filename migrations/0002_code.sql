@@ -14304,15 +14304,15 @@ begin
     select s::bpm_core.subscription as wait, n.interrupting, n.interrupting and n.element <> 'startEvent' as takes_host, s.last_met,
            coalesce(bpm_core.evaluate_condition(n.expressions -> 'condition', v.variables), false) as met
       from (select distinct i.id from unnest(p_instances) i(id) offset 0) i
-     cross join lateral (select s.* from bpm_core.subscription s
-                          where s.workflow_instance_id = i.id and s.kind = 'Conditional' and s.state = 'Open' offset 0) s
+     -- Its state is looked at outside: asked inside, it would offer the index of all that is open.
+     cross join lateral (select s.* from bpm_core.subscription s where s.workflow_instance_id = i.id and s.kind = 'Conditional' offset 0) s
      cross join lateral (select w.workflow_version_id from bpm_core.workflow_instance w
                           where w.tenant_id = s.tenant_id and w.id = s.workflow_instance_id and w.status = 'Running' offset 0) w
      cross join lateral (select n.interrupting, n.element, n.expressions from bpm_core.workflow_node n
                           where n.tenant_id = s.tenant_id and n.workflow_version_id = w.workflow_version_id and n.node_id = s.node_id offset 0) n
      cross join lateral (select t.scope_id, t.state from bpm_core.token t where t.tenant_id = s.tenant_id and t.id = s.token_id offset 0) t
      cross join lateral bpm_core.token_variables(s.tenant_id, s.workflow_instance_id, t.scope_id) v
-     where s.tenant_id = p_tenant_id and t.state = 'Waiting'),
+     where s.tenant_id = p_tenant_id and s.state = 'Open' and t.state = 'Waiting'),
   ranked as materialized (
     select j.*, j.met and (j.interrupting or not j.last_met) as effective,
            row_number() over (partition by (j.wait).token_id, j.met and (j.interrupting or not j.last_met)
