@@ -25,7 +25,9 @@ import re
 import smtplib
 import socket
 import ssl
+import threading
 from collections.abc import Iterator, Mapping
+from concurrent.futures import ThreadPoolExecutor
 from email.message import EmailMessage
 from email.policy import SMTP
 from email.utils import formatdate, getaddresses, parseaddr
@@ -37,6 +39,7 @@ from pgbpm.network import connect_checked
 from pgbpm.secretrefs import resolve_secret
 from pgbpm.sending import Command, Progress, Report, Unsendable, broken
 
+_THREADS = 32
 _PORTS = {"starttls": 587, "tls": 465, "none": 25}
 
 
@@ -45,9 +48,13 @@ class SmtpSender:
 
     def __init__(self, config: DeliveryConfig) -> None:
         self._config = config
+        # Of its own: names are resolved in the common threads, and one slow mail server must not
+        # keep everybody else's from being resolved.
+        self._threads = ThreadPoolExecutor(_THREADS, thread_name_prefix="pgbpm-smtp")
 
     async def close(self) -> None:
-        """Nothing is kept open."""
+        """No mail is begun any more."""
+        self._threads.shutdown(wait=False, cancel_futures=True)
 
     async def send(self, command: Command, progress: Progress) -> Report:
         """Send it once."""
@@ -55,21 +62,25 @@ class SmtpSender:
         secret_ref = command.destination.get("secret_ref")
         password = resolve_secret(secret_ref) if secret_ref else None
         limit = command.seconds("timeout_seconds", self._config.timeout_s)
-        talk = asyncio.to_thread(
-            self._talk, command, sender, recipients, content, password, limit, progress
-        )
+        line = _Line()
+        talk = asyncio.get_running_loop().run_in_executor(
+            self._threads,
+            self._talk, command, sender, recipients, content, password, limit, progress, line,
+        )  # fmt: skip
         try:
             async with asyncio.timeout(limit):
                 return await talk
         except TimeoutError:
             return broken(progress, "Timeout", f"no whole answer within {limit:.1f} s")
+        finally:
+            line.cut()
 
     def _talk(
         self, command: Command, sender: str, recipients: list[str], content: bytes,
-        password: str | None, limit: float, progress: Progress,
+        password: str | None, limit: float, progress: Progress, line: _Line,
     ) -> Report:  # fmt: skip
         try:
-            with _Connection(command.config, self._config, limit) as smtp:
+            with _Connection(command.config, self._config, limit, line) as smtp:
                 if password is not None:
                     smtp.login(str(command.config.get("user") or sender), password)
                 smtp.ehlo_or_helo_if_needed()
@@ -96,10 +107,37 @@ def _envelope(
     yield smtp.docmd("DATA")
 
 
+class _Line:
+    """The socket of a connection, so that nobody goes on listening to a server that drips."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._socket: socket.socket | None = None
+        self._is_cut = False
+
+    def hold(self, sock: socket.socket) -> None:
+        """This is the socket now. Closed at once where the line was cut before."""
+        with self._lock:
+            self._socket = sock
+            if self._is_cut:
+                sock.close()
+
+    def cut(self) -> None:
+        """Whoever waits for the socket waits no longer; without an answer, or after it."""
+        with self._lock:
+            self._is_cut = True
+            if self._socket is not None:
+                with contextlib.suppress(OSError):
+                    socket.socket.shutdown(self._socket, socket.SHUT_RDWR)
+
+
 class _Connection(smtplib.SMTP):
     """Connected to a checked address, with the security that was asked for or not at all."""
 
-    def __init__(self, config: Mapping[str, Any], ours: DeliveryConfig, limit: float) -> None:
+    def __init__(
+        self, config: Mapping[str, Any], ours: DeliveryConfig, limit: float, line: _Line
+    ) -> None:
+        self._line = line
         host = str(config.get("host") or "")
         security = str(config.get("security") or "starttls")
         if not host or security not in _PORTS:
@@ -113,13 +151,21 @@ class _Connection(smtplib.SMTP):
         self._host = host
         if security == "starttls":
             self.starttls(context=ssl.create_default_context())
+            if self.sock is not None:
+                self._line.hold(self.sock)
             self.ehlo()
 
     def _get_socket(self, host: str, port: int, timeout: float) -> socket.socket:
         sock = connect_checked(host, port, self._connect_s, allow_private=self._allow_private)
         sock.settimeout(timeout)
+        self._line.hold(sock)
         if self._security == "tls":
-            return ssl.create_default_context().wrap_socket(sock, server_hostname=host)
+            secure = ssl.create_default_context().wrap_socket(
+                sock, server_hostname=host, do_handshake_on_connect=False
+            )
+            self._line.hold(secure)
+            secure.do_handshake()
+            return secure
         return sock
 
     def __exit__(self, *args: object) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import base64
+import contextlib
 import json
 import socket
 import threading
@@ -322,6 +323,50 @@ def test_mail_needs_the_security_that_was_asked_for() -> None:
     with mail_server() as (server, port):
         report = send(mail(port), DeliveryConfig())
     assert (report.outcome, report.detail["error"]) == ("NotSent", "PermissionError")
+
+
+def test_a_mail_server_that_drips_holds_nobody() -> None:
+    """Its talks end with their time, and keep no thread that resolves names for all others."""
+
+    talks: list[asyncio.StreamWriter] = []
+    many = asyncio.Event()
+
+    async def drip(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        del reader
+        talks.append(writer)
+        if len(talks) == 20:
+            many.set()
+        with contextlib.suppress(OSError):
+            while not writer.is_closing():
+                writer.write(b"220-patience\r\n")
+                await writer.drain()
+                await asyncio.sleep(0.02)
+
+    def talking() -> list[threading.Thread]:
+        return [t for t in threading.enumerate() if t.name.startswith("pgbpm-smtp")]
+
+    async def main() -> list[Report]:
+        server = await asyncio.start_server(drip, "127.0.0.1", 0)
+        port = server.sockets[0].getsockname()[1]
+        deliverer = Deliverer(LOOPBACK)
+        stopped = asyncio.Event()
+        sendings = [
+            asyncio.ensure_future(deliverer.send(mail(port, timeout_seconds=1.0), 30.0, stopped))
+            for _ in range(40)
+        ]
+        await asyncio.wait_for(many.wait(), 5)
+        found = asyncio.get_running_loop().getaddrinfo("127.0.0.1", port)
+        await asyncio.wait_for(found, 5)
+        assert not any(sending.done() for sending in sendings)
+        reports = await asyncio.gather(*sendings)
+        await deliverer.close()
+        server.close()
+        return reports
+
+    assert {report.outcome for report in asyncio.run(main())} == {"NotSent"}
+    for thread in talking():
+        thread.join(10)
+    assert talking() == []
 
 
 def test_mail_that_was_reported_as_not_sent_is_never_sent() -> None:
