@@ -32,6 +32,18 @@ begin
            jsonb_build_object('command', c.command_id)
       from cancelled c)
   select array_agg(c.id) into v_cancelled from cancelled c;
-  perform bpm_core.wake_sequences(p_tenant_id, v_cancelled);
+  -- Not where one that is under way, or unknown, stands before it: that one's end wakes the next, and to lock it here would keep its report waiting,
+  -- and a tick that looks at it, for as long as this transaction lasts.
+  perform bpm_core.wake_sequences(p_tenant_id, array(
+    select c.id
+      from unnest(v_cancelled) c(id)
+     cross join lateral (select o.destination_id, o.sequence_key from bpm_core.outbox o where o.tenant_id = p_tenant_id and o.id = c.id offset 0) o
+     cross join lateral (
+       select x.state
+         from bpm_core.outbox x
+        where x.destination_id = o.destination_id and x.sequence_key = o.sequence_key and x.ended_at is null and x.tenant_id = p_tenant_id
+        order by x.id
+        limit 1) x
+     where x.state = 'Pending'));
 end
 $$;

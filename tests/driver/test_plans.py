@@ -236,6 +236,7 @@ PREFIX = {
     "timer_due": 2,
     "inbox_due": 2,
     "outbox_pending": 3,
+    "outbox_sequence": 2,
     "outbox_lease": 2,
     "outbox_unknown": 2,
     "outbox_review": 2,

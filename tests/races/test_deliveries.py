@@ -273,3 +273,28 @@ def test_claims_at_once_never_hand_out_two_of_a_sequence(database: TestDatabase)
     for key in ("key-0", "key-1"):
         ids = [str(row["command_id"]) for row in sent if row["business_key"] == key]
         assert ids == sorted(ids)
+
+
+def test_a_cancellation_that_lasts_keeps_no_tick_waiting(database: TestDatabase) -> None:
+    """The command before the cancelled one is left alone: its lease can run out meanwhile."""
+    database.rows(
+        "select from bpm.register_destination('queue', p_config => %s, p_ordered => true)",
+        ['{"url": "http://receiver.test/"}'],
+    )
+    kit.deploy(
+        database,
+        kit.process(
+            "queued", "start > tell > rest > end", tell=kit.send(type="queue"), rest=kit.service()
+        ),
+    )
+    first, second = (
+        database.rows("select * from bpm.start_process('queued', '{}', 'K')")[0] for _ in range(2)
+    )
+    assert len(database.rows("select * from bpm.claim_commands('w', 10)")) == 1
+    database.rows("select bpm.advance_clock('1 day')")
+    cancel = "select from bpm.cancel_process(%s)"
+    with kit.holding(database, cancel, second["process_instance_id"]):
+        assert database.rows("select * from bpm.tick(100)")[0]["done"]["commands"] == 1
+    state = "select c.state from bpm.command c where c.process_instance_id = %s"
+    assert database.value(state, [first["process_instance_id"]]) == "Unknown"
+    assert database.value(state, [second["process_instance_id"]]) == "Cancelled"
