@@ -28745,6 +28745,9 @@ begin
        where t.effect = 'Pending' and t.status in ('Approved', 'Rejected', 'Expired') and t.tenant_id >= v_from
        order by t.tenant_id, t.decided_at, t.id
        limit 1;
+    when 'decisions' then
+      return query
+      select t.tenant_id, t.due_at from bpm_core.approval_record t where t.status = 'Pending' and t.due_at is not null and t.tenant_id >= v_from order by t.tenant_id, t.due_at, t.id limit 1;
   end case;
 end
 $$;
@@ -29189,7 +29192,7 @@ begin
   with recursive hop as (
     -- Each index starts behind p_after; null stands before the tenant without a name.
     select k.picker, n.tenant_id, n.due_at, 1 as hops
-      from unnest(array['tasks', 'leases', 'timers', 'inbox', 'tokens', 'messages', 'commands', 'sending', 'unknown', 'probes', 'streams', 'events', 'rules', 'approvals']) k(picker)
+      from unnest(array['tasks', 'leases', 'timers', 'inbox', 'tokens', 'messages', 'commands', 'sending', 'unknown', 'probes', 'streams', 'events', 'rules', 'approvals', 'decisions']) k(picker)
      cross join lateral bpm_core.next_tenant(k.picker, p_after) n
     union all
     select h.picker, n.tenant_id, n.due_at, h.hops + 1

@@ -78,6 +78,9 @@ begin
        where t.effect = 'Pending' and t.status in ('Approved', 'Rejected', 'Expired') and t.tenant_id >= v_from
        order by t.tenant_id, t.decided_at, t.id
        limit 1;
+    when 'decisions' then
+      return query
+      select t.tenant_id, t.due_at from bpm_core.approval_record t where t.status = 'Pending' and t.due_at is not null and t.tenant_id >= v_from order by t.tenant_id, t.due_at, t.id limit 1;
   end case;
 end
 $$;

@@ -12,7 +12,7 @@ begin
   with recursive hop as (
     -- Each index starts behind p_after; null stands before the tenant without a name.
     select k.picker, n.tenant_id, n.due_at, 1 as hops
-      from unnest(array['tasks', 'leases', 'timers', 'inbox', 'tokens', 'messages', 'commands', 'sending', 'unknown', 'probes', 'streams', 'events', 'rules', 'approvals']) k(picker)
+      from unnest(array['tasks', 'leases', 'timers', 'inbox', 'tokens', 'messages', 'commands', 'sending', 'unknown', 'probes', 'streams', 'events', 'rules', 'approvals', 'decisions']) k(picker)
      cross join lateral bpm_core.next_tenant(k.picker, p_after) n
     union all
     select h.picker, n.tenant_id, n.due_at, h.hops + 1

@@ -37,7 +37,7 @@ select test.breaks($$delete from bpm_core.history_event where kind = 'VariablesP
 select test.breaks($$update bpm_core.process_instance set variables = '{"n": 1}' where id = pg_temp.p('half')$$, '{I-14}', 'variables that are not there');
 select test.breaks($$update bpm_core.process_workflow_binding set workflow_version_id = (select b.workflow_version_id from bpm_core.process_workflow_binding b where b.binding_key = 'c') where binding_key = 'b'$$,
   '{I-21}', 'bound to another version');
-select test.breaks($$update bpm_core.process_workflow_binding set depends_on = '{c}' where binding_key = 'a'$$, '{I-11}', 'begun before its time');
+select test.breaks($$update bpm_core.process_workflow_binding set depends_on = '{c}' where binding_key = 'a'$$, '{I-11,I-21}', 'begun before its time');
 select test.breaks($$insert into bpm_core.inbox (id, target_kind, target_id, kind, payload, available_at) values (bpm_core.new_id(), 'ProcessInstance', pg_temp.w('half', 'a'), 'WorkflowEnded', '{}', now())$$,
   '{I-27}', 'mail for no process');
 -- Skipped

@@ -1,6 +1,6 @@
 -- bpm.tenants_with_work: who has something ready or due, page by page.
 begin;
-select plan(25);
+select plan(27);
 
 select bpm.create_tenant(t.id, t.id) from unnest('{a-task,b-timer,c-message,d-command,e-event,f-lease,g-idle,h-approval,i-inbox,j-tokens}'::text[]) t(id) \g /dev/null
 create function pg_temp.due(p_within interval default '0') returns text[] language sql as $$
@@ -32,6 +32,9 @@ select bpm.run_until_idle(p_tenant_id => 'e-event') \g /dev/null
 select is(pg_temp.due(), '{a-task}', 'an event that waits for a rule is no work');
 select bpm.set_routing_rule('r', '*', 'Ignore', p_reason => 'x', p_tenant_id => 'e-event') \g /dev/null
 select is(pg_temp.due(), '{a-task,e-event}', 'until the rules have changed');
+select pg_temp.run('h-approval', '<serviceTask id="t" bpm:type="t" bpm:approval="required" bpm:approvalExpires="PT10M"/>' || test.flows('start>t', 't>end')) \g /dev/null
+select is('h-approval' = any (pg_temp.due('6 min')), false, 'an approval that nobody has decided yet is no work');
+select is('h-approval' = any (pg_temp.due('11 min')), true, 'until its time is up');
 
 -- Pages
 select is(array(select bpm.tenants_with_work(1)), '{a-task}', 'one');
@@ -54,7 +57,7 @@ select is_empty(
       join pg_class c on c.oid = i.indrelid
       join pg_attribute a on a.attrelid = i.indrelid and a.attnum = i.indkey[0]
      where c.relnamespace = 'bpm_core'::regnamespace and not i.indisprimary and i.indpred is not null and a.attname = 'tenant_id' and not c.relispartition
-       and i.indexrelid::regclass::text not in ('bpm_core.incident_open', 'bpm_core.dead_letter_open', 'bpm_core.approval_open', 'bpm_core.outbox_unknown')  -- for people
+       and i.indexrelid::regclass::text not in ('bpm_core.incident_open', 'bpm_core.dead_letter_open', 'bpm_core.approval_open', 'bpm_core.review_open', 'bpm_core.outbox_unknown')  -- for people
        and i.indexrelid::regclass::text not in ('bpm_core.event_outbox_pending', 'bpm_core.event_outbox_published')  -- their tenants are in event_stream
        and not exists (
              select from pg_proc p
@@ -67,7 +70,7 @@ select throws_ok('select bpm.tenants_with_work(0)', 'BP422', null, 'no limit');
 select throws_ok('select bpm.tenants_with_work(10001)', 'BP422', null, 'too high a limit');
 select throws_ok('select bpm.tenants_with_work(p_within => ''-1 s'')', 'BP422', null, 'the past');
 select throws_ok('select bpm.tenants_with_work(p_within => ''2 days'')', 'BP422', null, 'too far ahead');
-select is(pg_temp.due('1 day'), array['b-timer', 'c-message', 'd-command', 'e-event', 'f-lease'], 'a day is not');
+select is(pg_temp.due('1 day'), array['b-timer', 'c-message', 'd-command', 'e-event', 'f-lease', 'h-approval'], 'a day is not');
 
 select * from finish();
 rollback;
