@@ -575,8 +575,8 @@ def _is_raised(session: Session, call: Call, k: int, code: str) -> bool:
     _aim(session, k, code)
     raised = _call(session, call)
     if raised is None and _struck(session, k):
-        # A busy message key (55P03) leaves the row in the inbox; a busy business case lets its event
-        # wait, or is tried once more by itself. Nothing else may pass.
+        # A busy message key (55P03) leaves the row in the inbox; a busy business case lets its
+        # event wait, or is tried once more by itself. Nothing else may pass.
         assert code == "55P03", f"write {k}: swallowed"
         left = session.one("""
             select (select count(*) from bpm_core.inbox)
