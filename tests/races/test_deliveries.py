@@ -275,8 +275,9 @@ def test_claims_at_once_never_hand_out_two_of_a_sequence(database: TestDatabase)
         assert ids == sorted(ids)
 
 
-def test_a_cancellation_that_lasts_keeps_no_tick_waiting(database: TestDatabase) -> None:
+def test_a_cancellation_that_lasts_keeps_no_tick_waiting(fresh_database: TestDatabase) -> None:
     """The command before the cancelled one is left alone: its lease can run out meanwhile."""
+    database = fresh_database  # other tests leave commands behind that are due as well
     database.rows(
         "select from bpm.register_destination('queue', p_config => %s, p_ordered => true)",
         ['{"url": "http://receiver.test/"}'],
