@@ -45,6 +45,21 @@ returns text
 language sql stable parallel safe
 as $$ select coalesce(nullif(current_setting('role'), 'none'), session_user::text) $$;
 
+-- from 00_foundation/check_limit.sql
+-- How many rows one call may ask for.
+-- Raises:   BP422 not 1 to 1000.
+create or replace function bpm_core.check_limit(p_limit integer)
+returns void
+language plpgsql stable
+set search_path = pg_catalog, pg_temp
+as $$
+begin
+  if p_limit is null or p_limit not between 1 and 1000 then
+    perform bpm_core.fail('BP422', format('The limit must be 1 to 1000, not %s.', coalesce(p_limit::text, 'null')), jsonb_build_object('limit', p_limit));
+  end if;
+end
+$$;
+
 -- from 00_foundation/create_tenant.sql
 -- Creates a tenant, or changes its name; its creator becomes its admin.
 -- Returns:  text, the tenant id.
@@ -14564,9 +14579,7 @@ begin
   perform bpm_core.enter_call(p_tenant_id, 'operator');
   v_actor := bpm_core.acting_as(p_tenant_id, p_actor);
   perform bpm_core.check_reason(p_reason);
-  if p_limit is null or p_limit not between 1 and 1000 then
-    perform bpm_core.fail('BP422', format('The limit must be 1 to 1000, not %s.', coalesce(p_limit::text, 'null')), jsonb_build_object('limit', p_limit));
-  end if;
+  perform bpm_core.check_limit(p_limit);
   select v.id into v_version
     from bpm_core.process_definition d
     join bpm_core.process_version v on v.definition_id = d.id and v.version = p_from_version and v.tenant_id = d.tenant_id
@@ -19260,9 +19273,7 @@ begin
   if coalesce(length(btrim(p_worker)), 0) not between 1 and 200 then
     perform bpm_core.fail('BP422', 'The worker needs a name of 1 to 200 characters.', jsonb_build_object('worker', p_worker));
   end if;
-  if p_limit is null or p_limit not between 1 and 1000 then
-    perform bpm_core.fail('BP422', format('The limit must be 1 to 1000, not %s.', coalesce(p_limit::text, 'null')), jsonb_build_object('limit', p_limit));
-  end if;
+  perform bpm_core.check_limit(p_limit);
   if p_lease is not null and p_lease not between interval '1 second' and interval '1 day' then
     perform bpm_core.fail('BP422', format('The lease must be 1 second to 1 day, not %s.', p_lease), jsonb_build_object('lease', p_lease));
   end if;
@@ -20491,9 +20502,7 @@ declare
 begin
   perform bpm_core.enter_call(p_tenant_id, 'reader');
   v_actor := bpm_core.acting_as(p_tenant_id, p_actor);
-  if p_limit is null or p_limit not between 1 and 1000 then
-    perform bpm_core.fail('BP422', format('The limit must be 1 to 1000, not %s.', coalesce(p_limit::text, 'null')), jsonb_build_object('limit', p_limit));
-  end if;
+  perform bpm_core.check_limit(p_limit);
   return query
   select t.id, w.process_instance_id, p.business_key, t.node_id, n.name, t.assignee, t.owner, t.delegation, t.candidate_groups, t.candidate_users,
          t.priority_level, t.due_at, t.follow_up_at, t.fencing_token, t.available_at
@@ -21903,9 +21912,7 @@ begin
   -- Nothing is decided here, so whoever works or operates may drive it.
   perform bpm_core.enter_call(p_tenant_id,
     case when bpm_core.is_granted(bpm_core.caller(), p_tenant_id, 'worker') then 'worker' else 'operator' end::bpm_core.capability);
-  if p_limit is null or p_limit not between 1 and 1000 then
-    perform bpm_core.fail('BP422', format('The limit must be 1 to 1000, not %s.', coalesce(p_limit::text, 'null')), jsonb_build_object('limit', p_limit));
-  end if;
+  perform bpm_core.check_limit(p_limit);
   return bpm_core.drive_approval_effects(p_tenant_id, p_limit);
 end
 $$;
@@ -22698,9 +22705,7 @@ declare
 begin
   perform bpm_core.enter_call(p_tenant_id, 'reader');
   v_actor := bpm_core.acting_as(p_tenant_id, p_actor);
-  if p_limit is null or p_limit not between 1 and 1000 then
-    perform bpm_core.fail('BP422', format('The limit must be 1 to 1000, not %s.', coalesce(p_limit::text, 'null')), jsonb_build_object('limit', p_limit));
-  end if;
+  perform bpm_core.check_limit(p_limit);
   return query
   select a.id, w.process_instance_id, p.business_key, a.node_id, n.name, a.task_type, a.required_approvals,
          (select count(*)::integer from bpm_core.approval_vote v where v.tenant_id = a.tenant_id and v.approval_id = a.id and v.vote = 'Approve'),
@@ -22741,9 +22746,7 @@ declare
 begin
   perform bpm_core.enter_call(p_tenant_id, 'reader');
   v_actor := bpm_core.acting_as(p_tenant_id, p_actor);
-  if p_limit is null or p_limit not between 1 and 1000 then
-    perform bpm_core.fail('BP422', format('The limit must be 1 to 1000, not %s.', coalesce(p_limit::text, 'null')), jsonb_build_object('limit', p_limit));
-  end if;
+  perform bpm_core.check_limit(p_limit);
   return query
   select r.id, w.process_instance_id, p.business_key, k.node_id, r.task_instance_id, r.attempt, x.created_by, r.expected_version, encode(r.content_hash, 'hex'),
          x.output, r.variables, r.record, r.created_at
@@ -23195,6 +23198,35 @@ as $$
               then jsonb_build_object('omitted_bytes', octet_length(p_value::text),
                                       'sha256', encode(sha256(convert_to(p_value::text, 'UTF8')), 'hex'))
               else p_value end
+$$;
+
+-- from 70_delivery/check_marks.sql
+-- The form of items that tell what became of commands, whoever tells it and which outcomes they know.
+-- Raises:   BP400 as check_items, unknown outcome, detail that is no object, retry_after_seconds of the wrong type or range.
+create or replace function bpm_core.check_marks(p_items jsonb, p_outcomes text[])
+returns void
+language plpgsql stable
+set search_path = pg_catalog, pg_temp
+as $$
+declare
+  v_bad bigint;
+begin
+  perform bpm_core.check_items(p_items, 'command_id', '{command_id,fencing_token,outcome,receipt,detail,retry_after_seconds}');
+  select i.n into v_bad
+    from jsonb_array_elements(p_items) with ordinality i(item, n)
+   where (i.item ->> 'outcome') is null or (i.item ->> 'outcome') <> all (p_outcomes)
+      or coalesce(jsonb_typeof(i.item -> 'detail'), 'null') not in ('object', 'null')
+      or case coalesce(jsonb_typeof(i.item -> 'retry_after_seconds'), 'null')
+           when 'null' then false
+           when 'number' then (i.item ->> 'retry_after_seconds')::numeric < 0
+           else true end
+   order by i.n
+   limit 1;
+  if v_bad is not null then
+    perform bpm_core.fail('BP400', format('Item %s: outcome must be one we know, detail an object, retry_after_seconds a number from 0.', v_bad),
+      jsonb_build_object('item', v_bad, 'outcomes', p_outcomes));
+  end if;
+end
 $$;
 
 -- from 70_delivery/check_reconciliation.sql
@@ -24296,37 +24328,18 @@ $$;
 -- from 70_delivery/parse_marks.sql
 -- Reads the items of mark_commands.
 -- Returns:  mark[], item counts from 1.
--- Raises:   BP400 as check_items, unknown outcome, detail that is no object, retry_after_seconds of the wrong type or range.
+-- Raises:   as check_marks.
 create or replace function bpm_core.parse_marks(p_items jsonb)
 returns bpm_core.mark[]
 language plpgsql stable
 set search_path = pg_catalog, pg_temp
 as $$
-declare
-  v_outcomes constant text[] := array['Sent', 'NotSent', 'Unknown', 'InProgress', 'Conflict', 'Refused', 'KeyReused', 'Throttled', 'ReceiverError'];
-  v_bad      bigint;
 begin
-  perform bpm_core.check_items(p_items, 'command_id', '{command_id,fencing_token,outcome,receipt,detail,retry_after_seconds}');
-  select i.n into v_bad
-    from jsonb_array_elements(p_items) with ordinality i(item, n)
-   where (i.item ->> 'outcome') is null or (i.item ->> 'outcome') <> all (v_outcomes)
-      or coalesce(jsonb_typeof(i.item -> 'detail'), 'null') not in ('object', 'null')
-      or case coalesce(jsonb_typeof(i.item -> 'retry_after_seconds'), 'null')
-           when 'null' then false
-           when 'number' then (i.item ->> 'retry_after_seconds')::numeric < 0
-           else true end
-   order by i.n
-   limit 1;
-  if v_bad is not null then
-    perform bpm_core.fail('BP400', format('Item %s: outcome must be one we know, detail an object, retry_after_seconds a number from 0.', v_bad),
-      jsonb_build_object('item', v_bad, 'outcomes', v_outcomes));
-  end if;
+  perform bpm_core.check_marks(p_items, array['Sent', 'NotSent', 'Unknown', 'InProgress', 'Conflict', 'Refused', 'KeyReused', 'Throttled', 'ReceiverError']);
   return array(
     select row(i.n, (i.item ->> 'command_id')::uuid, (i.item ->> 'fencing_token')::bigint, i.item ->> 'outcome',
                nullif(i.item -> 'receipt', 'null'), coalesce(nullif(i.item -> 'detail', 'null'), '{}'),
-               -- A receiver may ask for patience, not for being forgotten.
-               case when (i.item ->> 'retry_after_seconds') is not null
-                    then make_interval(secs => round(least((i.item ->> 'retry_after_seconds')::numeric, 86400), 6)::float8) end,
+               bpm_core.retry_after(i.item),
                sha256(convert_to((i.item - '{command_id,fencing_token}'::text[])::text, 'UTF8')))::bpm_core.mark
       from jsonb_array_elements(p_items) with ordinality i(item, n)
      order by i.n);
@@ -24336,36 +24349,18 @@ $$;
 -- from 70_delivery/parse_probe_marks.sql
 -- Reads the items of mark_probes.
 -- Returns:  probe_mark[], item counts from 1.
--- Raises:   BP400 as check_items, unknown outcome, detail that is no object, retry_after_seconds of the wrong type or range.
+-- Raises:   as check_marks.
 create or replace function bpm_core.parse_probe_marks(p_items jsonb)
 returns bpm_core.probe_mark[]
 language plpgsql stable
 set search_path = pg_catalog, pg_temp
 as $$
-declare
-  v_outcomes constant text[] := array['Found', 'Absent', 'Unclear'];
-  v_bad      bigint;
 begin
-  perform bpm_core.check_items(p_items, 'command_id', '{command_id,fencing_token,outcome,receipt,detail,retry_after_seconds}');
-  select i.n into v_bad
-    from jsonb_array_elements(p_items) with ordinality i(item, n)
-   where (i.item ->> 'outcome') is null or (i.item ->> 'outcome') <> all (v_outcomes)
-      or coalesce(jsonb_typeof(i.item -> 'detail'), 'null') not in ('object', 'null')
-      or case coalesce(jsonb_typeof(i.item -> 'retry_after_seconds'), 'null')
-           when 'null' then false
-           when 'number' then (i.item ->> 'retry_after_seconds')::numeric < 0
-           else true end
-   order by i.n
-   limit 1;
-  if v_bad is not null then
-    perform bpm_core.fail('BP400', format('Item %s: outcome must be one we know, detail an object, retry_after_seconds a number from 0.', v_bad),
-      jsonb_build_object('item', v_bad, 'outcomes', v_outcomes));
-  end if;
+  perform bpm_core.check_marks(p_items, array['Found', 'Absent', 'Unclear']);
   return array(
     select row(i.n, (i.item ->> 'command_id')::uuid, (i.item ->> 'fencing_token')::bigint, i.item ->> 'outcome', nullif(i.item -> 'receipt', 'null'),
                coalesce(nullif(i.item -> 'detail', 'null'), '{}'),
-               case when (i.item ->> 'retry_after_seconds') is not null
-                    then make_interval(secs => round(least((i.item ->> 'retry_after_seconds')::numeric, 86400), 6)::float8) end)::bpm_core.probe_mark
+               bpm_core.retry_after(i.item))::bpm_core.probe_mark
       from jsonb_array_elements(p_items) with ordinality i(item, n)
      order by i.n);
 end
@@ -24521,6 +24516,17 @@ create or replace function bpm_core.resend_until(p_first_sent_at timestamptz, p_
 returns timestamptz
 language sql stable parallel safe
 as $$ select p_first_sent_at + (p_destination ->> 'key_retention')::interval - (p_destination ->> 'lease')::interval $$;
+
+-- from 70_delivery/retry_after.sql
+-- The delay a receiver asked for in an item of marks. It may ask for patience, not for being forgotten: a day at most.
+-- Returns:  interval; null: it asked for none.
+create or replace function bpm_core.retry_after(p_item jsonb)
+returns interval
+language sql immutable
+as $$
+  select case when (p_item ->> 'retry_after_seconds') is not null
+              then make_interval(secs => round(least((p_item ->> 'retry_after_seconds')::numeric, 86400), 6)::float8) end
+$$;
 
 -- from 70_delivery/review_commands.sql
 -- Under the locks of their instances: goes on with commands whose review_at has come. Unknown ones are released to be sent again, as long as an

@@ -22,9 +22,7 @@ begin
   perform bpm_core.enter_call(p_tenant_id, 'operator');
   v_actor := bpm_core.acting_as(p_tenant_id, p_actor);
   perform bpm_core.check_reason(p_reason);
-  if p_limit is null or p_limit not between 1 and 1000 then
-    perform bpm_core.fail('BP422', format('The limit must be 1 to 1000, not %s.', coalesce(p_limit::text, 'null')), jsonb_build_object('limit', p_limit));
-  end if;
+  perform bpm_core.check_limit(p_limit);
   select v.id into v_version
     from bpm_core.process_definition d
     join bpm_core.process_version v on v.definition_id = d.id and v.version = p_from_version and v.tenant_id = d.tenant_id

@@ -9,9 +9,7 @@ begin
   if coalesce(length(btrim(p_worker)), 0) not between 1 and 200 then
     perform bpm_core.fail('BP422', 'The worker needs a name of 1 to 200 characters.', jsonb_build_object('worker', p_worker));
   end if;
-  if p_limit is null or p_limit not between 1 and 1000 then
-    perform bpm_core.fail('BP422', format('The limit must be 1 to 1000, not %s.', coalesce(p_limit::text, 'null')), jsonb_build_object('limit', p_limit));
-  end if;
+  perform bpm_core.check_limit(p_limit);
   if p_lease is not null and p_lease not between interval '1 second' and interval '1 day' then
     perform bpm_core.fail('BP422', format('The lease must be 1 second to 1 day, not %s.', p_lease), jsonb_build_object('lease', p_lease));
   end if;

@@ -15,9 +15,7 @@ begin
   -- Nothing is decided here, so whoever works or operates may drive it.
   perform bpm_core.enter_call(p_tenant_id,
     case when bpm_core.is_granted(bpm_core.caller(), p_tenant_id, 'worker') then 'worker' else 'operator' end::bpm_core.capability);
-  if p_limit is null or p_limit not between 1 and 1000 then
-    perform bpm_core.fail('BP422', format('The limit must be 1 to 1000, not %s.', coalesce(p_limit::text, 'null')), jsonb_build_object('limit', p_limit));
-  end if;
+  perform bpm_core.check_limit(p_limit);
   return bpm_core.drive_approval_effects(p_tenant_id, p_limit);
 end
 $$;

@@ -17,9 +17,7 @@ declare
 begin
   perform bpm_core.enter_call(p_tenant_id, 'reader');
   v_actor := bpm_core.acting_as(p_tenant_id, p_actor);
-  if p_limit is null or p_limit not between 1 and 1000 then
-    perform bpm_core.fail('BP422', format('The limit must be 1 to 1000, not %s.', coalesce(p_limit::text, 'null')), jsonb_build_object('limit', p_limit));
-  end if;
+  perform bpm_core.check_limit(p_limit);
   return query
   select a.id, w.process_instance_id, p.business_key, a.node_id, n.name, a.task_type, a.required_approvals,
          (select count(*)::integer from bpm_core.approval_vote v where v.tenant_id = a.tenant_id and v.approval_id = a.id and v.vote = 'Approve'),

@@ -17,9 +17,7 @@ declare
 begin
   perform bpm_core.enter_call(p_tenant_id, 'reader');
   v_actor := bpm_core.acting_as(p_tenant_id, p_actor);
-  if p_limit is null or p_limit not between 1 and 1000 then
-    perform bpm_core.fail('BP422', format('The limit must be 1 to 1000, not %s.', coalesce(p_limit::text, 'null')), jsonb_build_object('limit', p_limit));
-  end if;
+  perform bpm_core.check_limit(p_limit);
   return query
   select r.id, w.process_instance_id, p.business_key, k.node_id, r.task_instance_id, r.attempt, x.created_by, r.expected_version, encode(r.content_hash, 'hex'),
          x.output, r.variables, r.record, r.created_at
