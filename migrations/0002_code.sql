@@ -30814,7 +30814,9 @@ select s.tenant_id,
        t.last_no,
        t.last_no - s.cursor_no as behind,
        case when s.ended_at is null and s.cursor_no < t.last_no then (
-         select e.published_at from bpm_core.event_outbox e where e.tenant_id = s.tenant_id and e.published_no = s.cursor_no + 1) end as behind_since,
+         select e.published_at
+           from bpm_core.event_outbox e
+          where e.tenant_id = s.tenant_id and e.published_no = s.cursor_no + 1) end as behind_since,
        s.attempt,
        s.next_at,
        s.worker_id,
