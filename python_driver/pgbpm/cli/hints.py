@@ -31,6 +31,7 @@ _COMMANDS = {
     "identity_report": "pgbpm identity",
     "incident": "pgbpm incidents",
     "instance": "pgbpm ps",
+    "maintain_domain_events": "pgbpm maintain",
     "maintain_history": "pgbpm maintain",
     "maintain_keys": "pgbpm maintain",
     "maintain_tenant": "pgbpm maintain",
@@ -48,10 +49,12 @@ _COMMANDS = {
     "skip_node": "pgbpm skip",
     "start_event": "pgbpm starts",
     "start_process": "pgbpm start",
+    "subscribe_events": "pgbpm events subscribe",
     "suspend_process": "pgbpm suspend",
     "task": "pgbpm tasks",
     "turn_destination": "pgbpm turn",
     "unknown_command": "pgbpm outbox unknown",
+    "unsubscribe_events": "pgbpm events unsubscribe",
 }
 _NAMED = re.compile(r"(?:the view )?\bbpm\.(\w+)(?:\(\))?")
 

@@ -12,6 +12,7 @@ import psycopg
 
 from pgbpm.cli.app import App, json_option, pass_app
 from pgbpm.cli.output import emit
+from pgbpm.cli.subscriptions import forget_events
 from pgbpm.db import Connection
 from pgbpm.repeat import explain, is_conflict
 
@@ -42,14 +43,15 @@ _DENIED = ("BP403", "BP423", "42501")
 @json_option
 @pass_app
 def maintain(app: App, limit: int, as_json: bool) -> None:
-    """Upkeep: partitions of history 24 months ahead, expired keys, and what has had its time.
+    """Upkeep: months of history ahead, expired keys, told events, and what has had its time.
 
     What is kept for how long is said by the settings retention.*; by default everything is.
     Every step is a transaction of its own; stopped half way, the next run goes on from there.
     """
     with app.connect() as conn:
         upkeep = _Upkeep(app, conn, limit)
-        rows = [*upkeep.removals(), *upkeep.history(), *upkeep.keys(), *upkeep.partitions()]
+        rows = [*upkeep.removals(), *upkeep.history(), *upkeep.keys(), *upkeep.events()]
+        rows += upkeep.partitions()
     emit(rows, as_json, empty="nothing to do")
 
 
@@ -77,6 +79,11 @@ class _Upkeep:
                 break
         if forgotten:
             yield _row("idempotency_key", f"Forgot {forgotten}")
+
+    def events(self) -> Iterator[Row]:
+        """Domain events that every subscriber has had."""
+        if forgotten := forget_events(self._app, self._conn):
+            yield _row("event_outbox", f"Forgot {forgotten}")
 
     def removals(self) -> Iterator[Row]:
         """What has had its time, tenant by tenant: all that this login may see, or ``--tenant``."""
