@@ -17,7 +17,7 @@ declare
   v_result  bpm_core.tick_result;
   r_scan    record;
   r_this    record;
-  v_found   uuid[] := '{}';
+  v_found   uuid[] := array[]::uuid[];
   v_last    bpm_core.candidate;
   v_all     boolean := true;
 begin
