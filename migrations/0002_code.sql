@@ -16403,7 +16403,7 @@ as $$
 declare
   v_now    timestamptz := bpm_core.now();
   v_this   bpm_core.inbox;
-  v_poison bpm_core.inbox[] := '{}';
+  v_poison bpm_core.inbox[] := array[]::bpm_core.inbox[];
 begin
   -- One by one, as in apply_inbox.
   foreach v_this in array p_rows loop
@@ -22554,8 +22554,8 @@ declare
   v_result  bpm_core.tick_result;
   r_scan    record;
   r_this    record;
-  v_found   uuid[] := '{}';
-  v_held    uuid[] := '{}';
+  v_found   uuid[] := array[]::uuid[];
+  v_held    uuid[] := array[]::uuid[];
   v_last    bpm_core.candidate;
   v_all     boolean := true;
 begin
@@ -22609,7 +22609,7 @@ declare
   v_result  bpm_core.tick_result;
   r_scan    record;
   r_this    record;
-  v_found   uuid[] := '{}';
+  v_found   uuid[] := array[]::uuid[];
   v_last    bpm_core.candidate;
   v_all     boolean := true;
 begin
