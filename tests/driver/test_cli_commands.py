@@ -567,6 +567,31 @@ def test_approve_and_reject(cli: Cli) -> None:
     assert {row["status"] for row in cli.json("approvals", "--all")} == {
         "Approved", "Rejected", "Pending",
     }  # fmt: skip
+    third = pending[2]["approval_id"]
+    assert cli.json("approval", "claim", third, "--actor", "ann")["claimed_by"] == ["ann"]
+    assert "claimed by ann" in cli("approval", "claim", third, "--actor", "bob", code=1).stderr
+    assert cli.json("approvals", "--for", "bob", "--group", "all")[0]["claimed_by"] == ["ann"]
+    assert "ann" in cli.text("approvals")
+    assert "BP422" in cli("approval", "unclaim", third, "--person", "ann", code=1).stderr
+    off = ("approval", "unclaim", third, "--person", "ann", "--reason", "ill", "--actor", "bob")
+    assert cli.json(*off)["claimed_by"] == []
+    cli("approvals", "--group", "all", code=2)
+
+
+def test_review_of_what_was_looked_at(cli: Cli) -> None:
+    deploy(cli.database, linear("doubted", "doubt"))
+    start(cli.database, "doubted", 1)
+    worker = Worker()
+    worker.task("doubt")(lambda task: Done({"kg": 7}, review="the scales jumped"))
+    run_until_idle(cli.database, worker)
+    (row,) = cli.json("reviews", "--for", "ann")
+    assert row["reasons"] == ["the scales jumped"]
+    assert row["content_hash"][:16] in cli.text("reviews", "--for", "ann")
+    decide = ("review", row["review_id"], "approve", "--actor", "ann")
+    assert "another content" in cli(*decide, "--hash", "0" * 16, code=1).stderr
+    cli(*decide, "--hash", "0", code=2)
+    assert cli.json(*decide, "--hash", row["content_hash"][:16])["decision"] == "Approve"
+    assert cli.json("show", row["process_instance_id"])["status"] == "Completed"
 
 
 # -- repair -------------------------------------------------------------------------------------
