@@ -462,6 +462,7 @@ begin
   select k.lowest, k.highest into r_known
     from (values
       ('engine.approval_required_task_types', null::bigint, null::bigint),
+      ('engine.domain_event_days', 1, 3650),
       ('engine.idempotency_key_days', 7, 3650),
       ('engine.approval_policies', null, null),
       ('engine.loop_budget', 1, 1000000000),
@@ -23598,10 +23599,56 @@ begin
 end
 $$;
 
+-- from 70_delivery/accept_late_marks.sql
+-- Under the locks of their instances: of commands that are to be sent again, or are being sent again, because an attempt's end was not known (a probe
+-- had said that it never arrived, or the receiver honours keys): that this attempt did arrive after all makes them Sent, and they are sent no more.
+-- What is under way already cannot be called back; that attempt ends with the command, and what it reports is too late.
+-- A row that a claim is just taking is waited for: it holds it only for a moment and waits for nobody.
+-- Writes:   as move_commands. Locks: outbox.
+create or replace function bpm_core.accept_late_marks(p_tenant_id text, p_marks bpm_core.mark[])
+returns void
+language plpgsql volatile
+set search_path = pg_catalog, pg_temp
+set plan_cache_mode = force_generic_plan
+set enable_seqscan = off  set enable_hashjoin = off  set enable_mergejoin = off
+set jit = off
+as $$
+declare
+  v_late uuid[] := array(
+    select o.id
+      from (select p_tenant_id as tenant_id, x.* from unnest(p_marks) x offset 0) m
+      join bpm_core.outbox o on o.tenant_id = m.tenant_id and o.command_id = m.command_id
+     where o.state = 'Pending' or o.state = 'Sending' and o.fencing_token > m.fencing_token);
+begin
+  if cardinality(v_late) = 0 then
+    return;
+  end if;
+  perform
+     from (select p_tenant_id as tenant_id, l.id from unnest(v_late) l(id) offset 0) l
+     join bpm_core.outbox o on o.tenant_id = l.tenant_id and o.id = l.id
+    order by o.id
+      for no key update of o;
+  -- A new statement: it sees what a claim that was waited for did.
+  perform bpm_core.move_commands(p_tenant_id, array(
+    select distinct on (o.id)
+           row(o.id, v.state, v.arrived, v.failure, m.reported, m.receipt, m.detail, m.retry_in, m.content_hash, a.attempt, null)::bpm_core.command_move
+      from (select p_tenant_id as tenant_id, x.* from unnest(p_marks) x offset 0) m
+      join bpm_core.outbox o on o.tenant_id = m.tenant_id and o.command_id = m.command_id
+     cross join lateral jsonb_populate_record(null::bpm_core.destination, o.destination_snapshot) d
+     cross join lateral bpm_core.judge_delivery(m.reported, m.receipt, d, true, true) v
+     cross join lateral (
+        select t.attempt
+          from bpm_core.delivery_attempt t
+         where t.tenant_id = o.tenant_id and t.outbox_id = o.id and t.fencing_token = m.fencing_token and t.outcome = 'Unknown') a
+     where o.id = any (v_late) and o.state in ('Pending', 'Sending') and v.state = 'Sent'
+     order by o.id, m.item));
+end
+$$;
+
 -- from 70_delivery/accept_marks.sql
 -- Under the locks: takes the marks of attempts that are still leased under the fencing token shown. Beyond that, only one late answer counts:
 -- that an attempt whose end nobody knew did arrive. Of several such marks of one command the first counts.
--- Writes:   as move_commands.
+-- Writes:   as move_commands. Locks: as accept_late_marks, where some mark was of no use.
 create or replace function bpm_core.accept_marks(p_tenant_id text, p_marks bpm_core.mark[])
 returns void
 language plpgsql volatile
@@ -23611,9 +23658,10 @@ set enable_seqscan = off  set enable_hashjoin = off  set enable_mergejoin = off
 set jit = off
 as $$
 declare
-  v_now timestamptz := bpm_core.now();
+  v_now   timestamptz := bpm_core.now();
+  v_moves bpm_core.command_move[];
 begin
-  perform bpm_core.move_commands(p_tenant_id, array(
+  v_moves := array(
     -- The first that counts, not the first: a late mark under an old token must not stand before the right one in the same call.
     select distinct on (o.id)
            row(o.id, v.state, v.arrived, v.failure, m.reported, m.receipt, m.detail, m.retry_in, m.content_hash,
@@ -23630,7 +23678,11 @@ begin
              when o.state = 'Sending' then o.fencing_token = m.fencing_token and (o.lease_until > v_now or v.state = 'Sent')
              when o.state in ('Unknown', 'Reconciling', 'Manual') then v.state = 'Sent' and a.attempt is not null
              else false end
-     order by o.id, m.item));
+     order by o.id, m.item);
+  perform bpm_core.move_commands(p_tenant_id, v_moves);
+  if cardinality(v_moves) < cardinality(p_marks) then
+    perform bpm_core.accept_late_marks(p_tenant_id, p_marks);
+  end if;
 end
 $$;
 
@@ -24579,8 +24631,9 @@ $$;
 
 -- from 70_delivery/lock_slots.sql
 -- Locks free slots of one kind of a destination, at most p_wanted, and makes the rows when the bound has grown.
+-- Who makes rows waits for nobody: claims go through destinations in different orders, and two that made rows of each other's would wait for each other.
 -- Returns:  integer[], the slots.
--- Writes:   destination_slot, when rows are missing. Locks: destination_slot, skip locked.
+-- Writes:   destination_slot, when rows are missing. Locks: destination_slot, skip locked; the right to make rows, tried.
 create or replace function bpm_core.lock_slots(
   p_tenant_id text, p_destination_id uuid, p_kind bpm_core.slot_kind, p_bound integer, p_wanted integer, p_now timestamptz)
 returns integer[]
@@ -24592,7 +24645,7 @@ set jit = off
 as $$
 begin
   perform from bpm_core.destination_slot s where s.tenant_id = p_tenant_id and s.destination_id = p_destination_id and s.kind = p_kind and s.slot = p_bound;
-  if not found then
+  if not found and pg_try_advisory_xact_lock(hashtextextended(concat_ws(' ', p_destination_id, p_kind), 71)) then
     insert into bpm_core.destination_slot (tenant_id, destination_id, kind, slot, free_at)
     select p_tenant_id, p_destination_id, p_kind, n, '-infinity' from generate_series(1, p_bound) n
     on conflict do nothing;
@@ -24604,6 +24657,71 @@ begin
      order by s.slot
      limit p_wanted
        for no key update skip locked);
+end
+$$;
+
+-- from 70_delivery/maintain_domain_events.sql
+-- Forgets domain events of one tenant that every subscription has had and that were published long enough ago, oldest first. Call it until done is
+-- true. How long events are kept is the setting engine.domain_event_days. One that a subscription has not had is kept however old it is; an ended
+-- subscription keeps nothing. Parked ones stay.
+-- Returns:  one row: deleted, done (nothing is left that may go, or somebody else is at it), held_by (the subscription that keeps older ones; null: none).
+-- Raises:   BP403. BP422 limit (1..100,000).
+-- Writes:   event_outbox, event_stream. Locks: event_stream, skip locked.
+create or replace function bpm.maintain_domain_events(p_limit integer default 10000, p_tenant_id text default '')
+returns table (deleted integer, done boolean, held_by text)
+language plpgsql volatile security definer
+set search_path = pg_catalog, pg_temp
+set plan_cache_mode = force_generic_plan
+set enable_seqscan = off  set enable_hashjoin = off  set enable_mergejoin = off
+set enable_sort = off
+set jit = off
+as $$
+declare
+  v_before   timestamptz := bpm_core.now() - make_interval(days => (bpm_core.setting_value('engine.domain_event_days', '30'))::integer);
+  r_stream   bpm_core.event_stream;
+  r_slowest  record;
+  v_old      uuid[];
+  v_to       bigint;
+begin
+  perform bpm_core.enter_call(p_tenant_id, 'admin');
+  if p_limit is null or p_limit not between 1 and 100000 then
+    perform bpm_core.fail('BP422', format('The limit must be 1 to 100000, not %s.', coalesce(p_limit::text, 'null')), jsonb_build_object('limit', p_limit));
+  end if;
+  deleted := 0;
+  done := true;
+  -- Who subscribes holds it, too: nobody begins below what is deleted here.
+  select s.* into r_stream from bpm_core.event_stream s where s.tenant_id = p_tenant_id for no key update skip locked;
+  if not found then
+    return next;
+    return;
+  end if;
+  select s.code, s.cursor_no into r_slowest
+    from bpm_core.event_subscription s
+   where s.tenant_id = p_tenant_id and s.ended_at is null
+   order by s.cursor_no, s.code
+   limit 1;
+  -- Numbers are in the order of times, so the first that is too young ends it; only so many are looked at.
+  select array_agg(e.id), max(e.published_no)
+    into v_old, v_to
+    from (select e.id, e.published_no, e.published_at
+            from bpm_core.event_outbox e
+           where e.published_no is not null and e.tenant_id = p_tenant_id and e.published_no > r_stream.forgotten_no
+             and e.published_no <= coalesce(r_slowest.cursor_no, r_stream.last_no)
+           order by e.published_no
+           limit p_limit) e
+   where e.published_at < v_before;
+  deleted := coalesce(cardinality(v_old), 0);
+  done := deleted < p_limit;
+  if deleted > 0 then
+    delete from bpm_core.event_outbox e
+     using (select p_tenant_id as tenant_id, o.id from unnest(v_old) o(id) offset 0) o
+     where e.tenant_id = o.tenant_id and e.id = o.id;
+    update bpm_core.event_stream s set forgotten_no = v_to where s.tenant_id = p_tenant_id;
+  end if;
+  select r_slowest.code into held_by
+    from bpm_core.event_outbox e
+   where e.published_no is not null and e.tenant_id = p_tenant_id and e.published_no = r_slowest.cursor_no + 1 and e.published_at < v_before;
+  return next;
 end
 $$;
 
@@ -24798,7 +24916,7 @@ declare
 begin
   with move as materialized (
     select o.tenant_id, o.id, o.command_id, o.workflow_instance_id, o.token_id, o.node_id, o.state as was, o.worker_id, o.fencing_token, o.claimed_at,
-           m.state, m.reported, bpm_core.cap_json(m.receipt) as receipt, bpm_core.cap_json(m.detail) as detail, m.content_hash, m.attempt, m.actor,
+           o.attempt as under_way, m.state, m.reported, bpm_core.cap_json(m.receipt) as receipt, bpm_core.cap_json(m.detail) as detail, m.content_hash, m.attempt, m.actor,
            case when m.arrived then coalesce(o.first_sent_at, o.claimed_at) when not m.arrived then o.first_sent_at end as first_sent_at,
            coalesce(m.retry_in, bpm_core.command_delay(d, case when p.ask then o.probes + 1 else o.attempt end)) as delay,
            p.ask, not p.ask and d.resend_allowed and o.attempt < o.max_attempts as resend, d.key_retention, d.lease
@@ -24825,12 +24943,17 @@ begin
   attempted as (
     insert into bpm_core.delivery_attempt (
       tenant_id, outbox_id, attempt, late, worker_id, fencing_token, claimed_at, ended_at, reported, outcome, receipt, detail, content_hash)
-    select m.tenant_id, m.id, m.attempt, m.was <> 'Sending', coalesce(a.worker_id, m.worker_id), coalesce(a.fencing_token, m.fencing_token),
+    select m.tenant_id, m.id, m.attempt, m.was <> 'Sending' or m.attempt < m.under_way, coalesce(a.worker_id, m.worker_id), coalesce(a.fencing_token, m.fencing_token),
            coalesce(a.claimed_at, m.claimed_at), v_now, m.reported, m.state, m.receipt, m.detail, m.content_hash
       from move m
       left join bpm_core.delivery_attempt a
         on a.tenant_id = m.tenant_id and a.outbox_id = m.id and a.attempt = m.attempt and not a.late
-     where m.was = 'Sending' or m.reported is not null)
+     where m.was = 'Sending' or m.reported is not null
+    union all
+    -- The attempt that an earlier one's late answer overtook.
+    select m.tenant_id, m.id, m.under_way, false, m.worker_id, m.fencing_token, m.claimed_at, v_now, null, m.state, null, '{"error": "Overtaken"}', null
+      from move m
+     where m.was = 'Sending' and m.attempt < m.under_way)
   insert into bpm_core.history_event (tenant_id, workflow_instance_id, at, kind, token_id, node_id, from_state, to_state, actor, detail)
   select m.tenant_id, m.workflow_instance_id, v_now,
          case when m.actor is not null then 'CommandReconciled' when m.state = 'Pending' then 'CommandRetried'
@@ -27241,6 +27364,7 @@ begin
            (select t.due_at from bpm_core.timer t where t.status = 'Scheduled' and t.tenant_id = p_tenant_id order by t.due_at limit 1),
            (select i.available_at from bpm_core.inbox i where i.tenant_id = p_tenant_id and i.available_at < 'infinity' order by i.available_at limit 1),
            (select t.lease_until from bpm_core.task_instance t where t.state = 'Executing' and t.tenant_id = p_tenant_id order by t.lease_until limit 1),
+           (select e.created_at from bpm_core.event_outbox e where e.state = 'Pending' and e.tenant_id = p_tenant_id order by e.seq limit 1),
            (select e.available_at from bpm_core.event e where e.dispatch_state = 'Pending' and e.tenant_id = p_tenant_id and e.available_at < 'infinity' order by e.available_at limit 1),
            (select t.ready_at from bpm_core.token t where t.state = 'Ready' and t.tenant_id = p_tenant_id and t.ready_at < 'infinity' order by t.ready_at limit 1))), 0)
     into v_due;
@@ -27262,6 +27386,7 @@ begin
    where g.tenant_id = p_tenant_id and g.state <> 'Closed';
   return next row('destinations', v_open = '[]', false,
     jsonb_build_object('open', v_open, 'remedy', 'see bpm.destination; bpm.turn_destination()'))::bpm_core.health_check;
+  return next bpm_core.subscriber_check(p_tenant_id);
   select count(*) into v_count
     from (select from bpm_core.event e where e.rules_version is not null and e.tenant_id = p_tenant_id limit 1000) c;
   return next row('waiting_events', v_count = 0, false,
@@ -28454,8 +28579,9 @@ as $$
 $$;
 
 -- from 80_operation/invariant_i_15.sql
--- I-15: no committed domain event is lost, and per aggregate they are published in order: numbers are without gaps and doubles up to the last one, the
--- order of numbers is the order of writing, none is left behind one that was published, and nobody was told of what has no number yet.
+-- I-15: no committed domain event is lost, and per aggregate they are published in order: numbers are without gaps and doubles from the last one that was
+-- forgotten to the last one there is, the order of numbers is the order of writing, none is left behind one that was published, nobody was told of what
+-- has no number yet, and nothing was forgotten that somebody still has to be told.
 create or replace function bpm_core.invariant_i_15(p_tenant_id text)
 returns setof bpm_core.violation
 language sql stable
@@ -28475,16 +28601,21 @@ as $$
      ('parked although its type is known', e.state = 'Parked' and bpm_core.is_event_type(e.event_type))) x(rule, broken)
    where x.broken
   union all
-  select bpm_core.violation_of('I-15', p_tenant_id, 'event stream', p_tenant_id, 'numbers are missing', jsonb_build_object('last', s.last_no, 'events', c.events, 'max', c.last_one))
+  select bpm_core.violation_of('I-15', p_tenant_id, 'event stream', p_tenant_id, 'numbers are missing', jsonb_build_object('last', s.last_no, 'forgotten', s.forgotten_no, 'events', c.events, 'min', c.first_one, 'max', c.last_one))
     from bpm_core.event_stream s
-   cross join (select count(*) as events, coalesce(max(e.published_no), 0) as last_one, coalesce(min(e.published_no), 1) as first_one
+   cross join (select count(*) as events, max(e.published_no) as last_one, min(e.published_no) as first_one
                  from bpm_core.event_outbox e where e.tenant_id = p_tenant_id and e.published_no is not null) c
-   where s.tenant_id = p_tenant_id and (c.last_one <> s.last_no or c.events <> c.last_one - c.first_one + 1)
+   where s.tenant_id = p_tenant_id
+     and (c.events <> s.last_no - s.forgotten_no or c.first_one <> s.forgotten_no + 1 or c.last_one <> s.last_no)
   union all
-  select bpm_core.violation_of('I-15', p_tenant_id, 'subscription', s.code, 'told of what was not published', jsonb_build_object('cursor', s.cursor_no, 'last', t.last_no))
+  select bpm_core.violation_of('I-15', p_tenant_id, 'subscription', s.code, x.rule,
+           jsonb_build_object('cursor', s.cursor_no, 'last', t.last_no, 'forgotten', t.forgotten_no))
     from bpm_core.event_subscription s
     left join bpm_core.event_stream t on t.tenant_id = s.tenant_id
-   where s.tenant_id = p_tenant_id and s.cursor_no > coalesce(t.last_no, 0)
+   cross join lateral (values
+     ('told of what was not published', s.cursor_no > coalesce(t.last_no, 0)),
+     ('not told of what was forgotten', s.ended_at is null and s.cursor_no < t.forgotten_no)) x(rule, broken)
+   where s.tenant_id = p_tenant_id and x.broken
 $$;
 
 -- from 80_operation/invariant_i_16.sql
@@ -29142,8 +29273,8 @@ $$;
 
 -- from 80_operation/metrics.sql
 -- Numbers for monitoring: what is open in one tenant. Each is counted along its own small index, and no further than counted_to.
--- Returns:  jsonb {at, counted_to, tasks, tokens, timers, inbox, messages, approvals, commands, destinations, events, incidents, dead_letters,
---           rows (estimates over all tenants, for the tenant without a name only)}.
+-- Returns:  jsonb {at, counted_to, tasks, tokens, timers, inbox, messages, approvals, commands, destinations, domain_events, events, incidents,
+--           dead_letters, rows (estimates over all tenants, for the tenant without a name only)}.
 -- Raises:   BP403.
 create or replace function bpm.metrics(p_tenant_id text default '')
 returns jsonb
@@ -29179,6 +29310,11 @@ begin
     'destinations', jsonb_build_object(
       'open', (select count(*) from (select from bpm_core.destination_gate g where g.state = 'Open' and g.tenant_id = p_tenant_id limit v_cap) c),
       'half_open', (select count(*) from (select from bpm_core.destination_gate g where g.state = 'HalfOpen' and g.tenant_id = p_tenant_id limit v_cap) c)),
+    'domain_events', jsonb_build_object(
+      'pending', (select count(*) from (select from bpm_core.event_outbox e where e.state = 'Pending' and e.tenant_id = p_tenant_id limit v_cap) c),
+      'most_behind', (select max(t.last_no - s.cursor_no) from bpm_core.event_stream t
+                        join bpm_core.event_subscription s on s.tenant_id = t.tenant_id and s.ended_at is null
+                       where t.tenant_id = p_tenant_id)),
     'events', jsonb_build_object(
       'pending', (select count(*) from (select from bpm_core.event e where e.dispatch_state = 'Pending' and e.tenant_id = p_tenant_id limit v_cap) c),
       'waiting', (select count(*) from (select from bpm_core.event e where e.rules_version is not null and e.tenant_id = p_tenant_id limit v_cap) c)),
@@ -29750,6 +29886,29 @@ as $$
         left join pg_class parent on parent.oid = i.inhparent
        where c.relnamespace = 'bpm_core'::regnamespace and c.relkind = 'r'
        group by coalesce(parent.relname, c.relname)) s
+$$;
+
+-- from 80_operation/subscriber_check.sql
+-- ready(): are those who subscribed to domain events told of them? One whom runners tell is far behind when an event waits for 15 minutes; one who asks
+-- comes in its own time, and is when an event waits for two days.
+-- Returns:  health_check; detail.behind names the 20 that wait longest.
+create or replace function bpm_core.subscriber_check(p_tenant_id text)
+returns bpm_core.health_check
+language sql stable
+set search_path = pg_catalog, pg_temp
+as $$
+  select row('subscribers', count(*) = 0, false, jsonb_build_object(
+           'behind', coalesce(jsonb_agg(jsonb_build_object('subscription', w.code, 'events', w.behind, 'seconds', round(w.seconds, 1)) order by w.seconds desc, w.code), '[]'),
+           'remedy', 'see bpm.event_subscription; bpm.unsubscribe_events()'))::bpm_core.health_check
+    from (select s.code, t.last_no - s.cursor_no as behind, extract(epoch from bpm_core.now() - e.published_at) as seconds
+            from bpm_core.event_stream t
+            join bpm_core.event_subscription s on s.tenant_id = t.tenant_id and s.ended_at is null and s.cursor_no < t.last_no
+           cross join lateral (select e.published_at from bpm_core.event_outbox e
+                                where e.tenant_id = s.tenant_id and e.published_no = s.cursor_no + 1 offset 0) e
+           where t.tenant_id = p_tenant_id
+             and e.published_at < bpm_core.now() - case when coalesce(s.destination_code, s.notify_channel) is null then interval '2 days' else interval '15 minutes' end
+           order by e.published_at, s.code
+           limit 20) w
 $$;
 
 -- from 80_operation/tenants_due.sql
@@ -31226,7 +31385,12 @@ select s.tenant_id,
        s.destination_code,
        s.notify_channel,
        s.cursor_no,
+       t.last_no,
        t.last_no - s.cursor_no as behind,
+       case when s.ended_at is null and s.cursor_no < t.last_no then (
+         select e.published_at
+           from bpm_core.event_outbox e
+          where e.tenant_id = s.tenant_id and e.published_no = s.cursor_no + 1) end as behind_since,
        s.attempt,
        s.next_at,
        s.worker_id,
@@ -31238,7 +31402,7 @@ select s.tenant_id,
   from bpm_core.event_subscription s
   left join bpm_core.event_stream t on t.tenant_id = s.tenant_id
  where s.tenant_id = any (array(select bpm_core.visible_tenants()));
-comment on view bpm.event_subscription is 'Who is told of events: up to cursor_no it has all, behind tells how many numbers there are beyond; last_error what keeps it.';
+comment on view bpm.event_subscription is 'Who is told of events: up to cursor_no it has all, behind tells how many numbers there are beyond (it may not want all of them), behind_since since when the first of these is there; last_error what keeps it.';
 
 -- from 75_intake/views.sql
 -- What came in, for looking at. Filtered by the caller's tenants once per query (an InitPlan).
@@ -31529,6 +31693,7 @@ values
   ('detach_identity', false, false, false),
   ('grant_access', false, false, false),
   ('identity_report', false, false, false),
+  ('maintain_domain_events', false, false, false),
   ('maintain_keys', false, false, false),
   ('maintain_partitions', false, false, false),
   ('publish_process', false, false, false),

@@ -95,6 +95,7 @@ values
   ('detach_identity', false, false, false),
   ('grant_access', false, false, false),
   ('identity_report', false, false, false),
+  ('maintain_domain_events', false, false, false),
   ('maintain_keys', false, false, false),
   ('maintain_partitions', false, false, false),
   ('publish_process', false, false, false),
