@@ -570,6 +570,23 @@ language sql stable security definer parallel safe
 set search_path = pg_catalog, pg_temp
 as $$ select t.tenant_id from bpm_core.granted_tenants(bpm_core.caller(), 'reader') t(tenant_id) $$;
 
+-- from 00_foundation/wake_sleepers.sql
+-- Wakes runners that sleep, once this transaction has committed; does nothing while none sleeps. Whatever makes work that may be taken at once calls it.
+-- The first of the sleepers holds the lock alone. Who cannot share it tells the channel; who can keeps its share to the end of the transaction: one that is about to
+-- sleep waits for that and looks once more (decision 0038). Tells nothing but the kind of work and a byte that only narrows down the tenant.
+-- p_work: tasks, commands, or tick (what tick drives). Locks: the advisory lock of sleepers, shared, without waiting.
+create or replace function bpm_core.wake_sleepers(p_work text, p_tenant_id text)
+returns void
+language plpgsql volatile
+set search_path = pg_catalog, pg_temp
+as $$
+begin
+  if not pg_try_advisory_xact_lock_shared(1885823597, 1) then
+    perform pg_notify('pgbpm_wakeup', p_work || ' ' || left(md5(p_tenant_id), 2));
+  end if;
+end
+$$;
+
 -- from 10_record/answer_key.sql
 -- Stores the answer of a call under the key it has just entered (claim_key); every repeat gets it.
 -- Writes:   idempotency_key.
@@ -10140,6 +10157,9 @@ begin
   select p_tenant_id, bpm_core.new_id(), 'WorkflowInstance', w.id, 'Cancel', jsonb_build_object('process', p_process_instance_id, 'by', p_by), bpm_core.now()
     from (select w.tenant_id, w.id, w.status, w.parent_token_id from bpm_core.workflow_instance w where w.process_instance_id = p_process_instance_id offset 0) w
    where w.tenant_id = p_tenant_id and w.status in ('Running', 'Suspended') and w.parent_token_id is null;
+  if found then
+    perform bpm_core.wake_sleepers('tick', p_tenant_id);
+  end if;
 end
 $$;
 
@@ -10490,6 +10510,9 @@ begin
     from unnest(p_hosts) k(id)
    cross join lateral (select w.tenant_id, w.id, w.status from bpm_core.workflow_instance w where w.parent_token_id = k.id offset 0) c
    where c.tenant_id = p_tenant_id and c.status in ('Running', 'Suspended');
+  if found then
+    perform bpm_core.wake_sleepers('tick', p_tenant_id);
+  end if;
 end
 $$;
 
@@ -10898,6 +10921,7 @@ begin
   select (p.host).tenant_id, bpm_core.new_id(), 'WorkflowInstance', (p.host).instance_id, 'Continue',
          jsonb_build_object('host', (p.host).token_id, 'visit', p.visit), bpm_core.now()
     from unnest(p_plans) p;
+  perform bpm_core.wake_sleepers('tick', ((p_plans[1]).host).tenant_id);
 end
 $$;
 
@@ -12459,6 +12483,7 @@ begin
     from bpm_core.workflow_instance w
    cross join lateral (select t.id, t.workflow_instance_id from bpm_core.token t where t.tenant_id = w.tenant_id and t.id = w.parent_token_id offset 0) t
    where w.tenant_id = p_token.tenant_id and w.id = p_token.instance_id;
+  perform bpm_core.wake_sleepers('tick', p_token.tenant_id);
   return true;
 end
 $$;
@@ -14444,6 +14469,9 @@ begin
   select t.tenant_id, bpm_core.new_id(), 'WorkflowInstance', t.workflow_instance_id, 'Message',
          jsonb_build_object('message', t.id, 'subscription', t.subscription_id), bpm_core.now()
     from taken t;
+  if found then
+    perform bpm_core.wake_sleepers('tick', (p_waits[1]).tenant_id);
+  end if;
 end
 $$;
 
@@ -15359,6 +15387,8 @@ begin
           jsonb_build_object('message', p_message_id, 'subscription', r_wait.id), v_now);
   if cardinality(bpm_core.try_lock_instances(p_tenant_id, array[r_wait.workflow_instance_id])) = 1 then
     perform bpm_core.apply_inbox(p_tenant_id, array[v_inbox]);
+  else
+    perform bpm_core.wake_sleepers('tick', p_tenant_id);
   end if;
 end
 $$;
@@ -15944,6 +15974,9 @@ begin
     into v_endless
     from parked p
    where p.steps >= v_loop_budget;
+  if p_delay = interval '0' then
+    perform bpm_core.wake_sleepers('tick', (p_arriving[1]).tenant_id);
+  end if;
   perform bpm_core.open_incidents(v_endless);
 end
 $$;
@@ -16662,6 +16695,9 @@ begin
                         where w.process_instance_id = k.id offset 0) w
    cross join lateral (select v.has_conditions from bpm_core.workflow_version v where v.tenant_id = w.tenant_id and v.id = w.workflow_version_id offset 0) v
    where w.tenant_id = p_tenant_id and w.status in ('Running', 'Suspended') and w.parent_token_id is null and v.has_conditions;
+  if found then
+    perform bpm_core.wake_sleepers('tick', p_tenant_id);
+  end if;
 end
 $$;
 
@@ -17197,6 +17233,7 @@ begin
   values (p_incident.tenant_id, bpm_core.new_id(), case p_incident.detail ->> 'inbox' when 'WorkflowEnded' then 'ProcessInstance' else 'WorkflowInstance' end,
           case p_incident.detail ->> 'inbox' when 'WorkflowEnded' then (p_incident.detail ->> 'process')::uuid else p_incident.workflow_instance_id end,
           p_incident.detail ->> 'inbox', p_incident.detail - 'inbox', bpm_core.now());
+  perform bpm_core.wake_sleepers('tick', p_incident.tenant_id);
 end
 $$;
 
@@ -17386,6 +17423,7 @@ begin
     perform bpm_core.park_tokens(bpm_core.follow_flows(bpm_core.insert_starts(p_tenant_id, v_starts, bpm_core.caller(), v_signal.sent_at)), 0);
     v_signal.receivers := v_signal.receivers + cardinality(v_starts);
   end if;
+  perform bpm_core.wake_sleepers('tick', p_tenant_id);
   insert into bpm_core.signal select v_signal.*;
   return v_signal;
 end
@@ -18148,6 +18186,7 @@ begin
   if bpm_core.sweep_instance(p_tenant_id, p_instance_id, (bpm_core.setting_value('engine.sweep_batch_size', '5000'))::integer) then
     insert into bpm_core.inbox (tenant_id, id, target_kind, target_id, kind, payload, available_at)
     values (p_tenant_id, bpm_core.new_id(), 'WorkflowInstance', p_instance_id, 'Sweep', '{}', bpm_core.now());
+    perform bpm_core.wake_sleepers('tick', p_tenant_id);
   end if;
 end
 $$;
@@ -18202,6 +18241,9 @@ begin
    cross join lateral (select w.* from bpm_core.workflow_instance w where w.tenant_id = e.tenant_id and w.id = e.id offset 0) w
    cross join lateral (select t.workflow_instance_id from bpm_core.token t where t.tenant_id = w.tenant_id and t.id = w.parent_token_id offset 0) t
    where not coalesce(p_detail ? 'caller', false);
+  if found then
+    perform bpm_core.wake_sleepers('tick', p_tenant_id);
+  end if;
 end
 $$;
 
@@ -18225,6 +18267,9 @@ begin
                         where w.tenant_id = e.tenant_id and w.id = e.id offset 0) w
    cross join lateral (select p.status from bpm_core.process_instance p where p.tenant_id = w.tenant_id and p.id = w.process_instance_id offset 0) p
    where p.status in ('Running', 'Suspended');
+  if found then
+    perform bpm_core.wake_sleepers('tick', p_tenant_id);
+  end if;
 end
 $$;
 
@@ -20258,6 +20303,7 @@ begin
     into v_troubles
     from offer o
    where (o.settings).problem is not null;
+  perform bpm_core.wake_sleepers('tasks', (p_arriving[1]).tenant_id);
   if v_troubles is null then
     return bpm_core.arm_boundaries(p_arriving);
   end if;
@@ -20633,6 +20679,9 @@ begin
   select p_tenant_id, p_instance_id, bpm_core.now(), case when p_hold then 'TaskHeld' else 'TaskReleased' end::bpm_core.history_kind,
          t.token_id, t.node_id, v_from::text, v_to::text, jsonb_build_object('task', t.id)
     from turned t;
+  if not p_hold then
+    perform bpm_core.wake_sleepers('tasks', p_tenant_id);
+  end if;
   return cardinality(v_found);
 end
 $$;
@@ -20908,6 +20957,7 @@ begin
                              then greatest(t.available_at, bpm_core.now()) else t.available_at end
     from bound b
    where t.tenant_id = b.tenant_id and t.id = b.id;
+  perform bpm_core.wake_sleepers('tasks', p_tenant_id);
 end
 $$;
 
@@ -21018,6 +21068,7 @@ begin
     into v_troubles
     from offer o
    where (o.settings).problem is not null;
+  perform bpm_core.wake_sleepers('tasks', p_tenant_id);
   if v_troubles is not null then
     perform bpm_core.close_waits(array(select x.token from unnest(v_troubles) x));
     perform bpm_core.open_incidents(v_troubles);
@@ -21431,6 +21482,7 @@ begin
   insert into bpm_core.execution (tenant_id, task_instance_id, attempt, worker_id, fencing_token, claimed_at, lease_until, ended_at, state, outcome)
   select p_tenant_id, r.id, r.attempt, r.worker_id, r.fencing_token, r.claimed_at, r.lease_until, v_now, 'Released', 'Released'
     from released r;
+  perform bpm_core.wake_sleepers('tasks', p_tenant_id);
   return query
   select i.n::integer, (i.item ->> 'task_id')::uuid,
          case when t.id is null then 'NotFound'
@@ -21658,6 +21710,7 @@ begin
   insert into bpm_core.history_event (tenant_id, workflow_instance_id, at, kind, token_id, node_id, from_state, to_state, actor, detail)
   values (p_tenant_id, r_task.workflow_instance_id, v_now, 'TaskRequeued', r_task.token_id, r_task.node_id, 'Failed', 'Waiting', p_actor,
           jsonb_build_object('task', p_task_id, 'attempts', p_attempts));
+  perform bpm_core.wake_sleepers('tasks', p_tenant_id);
   return true;
 end
 $$;
@@ -21758,6 +21811,7 @@ begin
   select array_agg(e.task), array_agg((e.task).id) filter (where (e.task).state = 'Failed')
     into v_settled, v_exhausted
     from ended e;
+  perform bpm_core.wake_sleepers('tasks', p_tenant_id);
   if v_exhausted is not null then
     perform bpm_core.bury_tasks(p_tenant_id, bpm_core.compensate_failures(p_tenant_id, v_exhausted), 'AttemptsExhausted', p_now);
   end if;
@@ -24388,6 +24442,7 @@ begin
            filter (where s.destination_id is null or s.problem is not null)
     into v_leaving, v_troubles
     from sending s;
+  perform bpm_core.wake_sleepers('commands', (p_arriving[1]).tenant_id);
   perform bpm_core.open_incidents(v_troubles);
   return coalesce(v_leaving, '{}');
 end
@@ -25268,6 +25323,7 @@ begin
     perform bpm_core.move_commands(p_tenant_id, array[
       row(r_command.id, v_state, true, case when v_state = 'Failed' then 'DeliveryFailed' end, null, p_receipt,
           jsonb_strip_nulls(jsonb_build_object('reason', p_reason)), interval '0', null, r_command.attempt, v_actor)::bpm_core.command_move]);
+    perform bpm_core.wake_sleepers('commands', p_tenant_id);
     perform bpm_core.write_audit(p_tenant_id, v_actor, 'ReconcileCommand', 'command', p_command_id::text, null, p_reason,
       jsonb_build_object('outcome', p_outcome, 'from', r_command.state, 'state', v_state, 'receipt', p_receipt));
   end if;
@@ -25804,6 +25860,7 @@ begin
   if not found then
     perform bpm_core.fail('BP422', format('There is no destination %s any more.', p_old.destination_code));
   end if;
+  perform bpm_core.wake_sleepers('commands', p_old.tenant_id);
   insert into bpm_core.history_event (tenant_id, workflow_instance_id, at, kind, node_id, to_state, actor, detail)
   values (p_old.tenant_id, p_old.workflow_instance_id, v_now, 'CommandWritten', p_old.node_id, 'Pending', p_actor,
           jsonb_build_object('command', p_command_id, 'destination', p_old.destination_code, 'again_of', p_old.command_id));
@@ -26612,6 +26669,9 @@ begin
   if cardinality(v_evidence) > 0 then
     perform bpm_core.link_evidence(p_tenant_id, v_evidence);
   end if;
+  if cardinality(v_new) > 0 then
+    perform bpm_core.wake_sleepers('tick', p_tenant_id);
+  end if;
   return v_new;
 end
 $$;
@@ -27056,6 +27116,7 @@ begin
      set state = 'Requeued', closed_by = p_actor, closed_at = v_now
    where d.tenant_id = p_letter.tenant_id and d.id = p_letter.id;
   perform bpm_core.write_audit(p_letter.tenant_id, p_actor, 'RequeueEvent', 'event', p_letter.event_id::text, null, null, jsonb_build_object('dead_letter', p_letter.id));
+  perform bpm_core.wake_sleepers('tick', p_letter.tenant_id);
 end
 $$;
 
