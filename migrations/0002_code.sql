@@ -10109,6 +10109,10 @@ begin
   end if;
   return query
   select p.id, p.status::text from bpm_core.process_instance p where p.tenant_id = p_tenant_id and p.id = p_process_instance_id;
+  if not found then
+    -- It was removed while this waited for its lock: that says so.
+    perform bpm_core.lock_instances_of_process(p_tenant_id, p_process_instance_id);
+  end if;
 end
 $$;
 
@@ -21819,7 +21823,7 @@ begin
     select x.ctid
       from (select p_tenant_id as tenant_id, k.id from unnest(p_tasks) k(id) offset 0) k
      cross join lateral (select x.ctid, x.tenant_id, x.task_instance_id, x.attempt from bpm_core.execution x where x.tenant_id = k.tenant_id and x.task_instance_id = k.id offset 0) x
-     where not exists (select from bpm_core.fact f where f.task_instance_id = x.task_instance_id and f.attempt = x.attempt and f.tenant_id is not distinct from x.tenant_id)));
+     where not exists (select from bpm_core.fact f where f.task_instance_id = x.task_instance_id and f.attempt = x.attempt and f.tenant_id is not distinct from x.tenant_id offset 0)));
   get diagnostics v_n = row_count;
   v_rows := v_rows || jsonb_build_object('execution', v_n);
   delete from bpm_core.result_evidence x
@@ -21827,7 +21831,7 @@ begin
     select x.ctid
       from (select p_tenant_id as tenant_id, k.id from unnest(p_tasks) k(id) offset 0) k
      cross join lateral (select x.ctid, x.tenant_id, x.task_instance_id, x.attempt from bpm_core.result_evidence x where x.tenant_id = k.tenant_id and x.task_instance_id = k.id offset 0) x
-     where not exists (select from bpm_core.fact f where f.task_instance_id = x.task_instance_id and f.attempt = x.attempt and f.tenant_id is not distinct from x.tenant_id)));
+     where not exists (select from bpm_core.fact f where f.task_instance_id = x.task_instance_id and f.attempt = x.attempt and f.tenant_id is not distinct from x.tenant_id offset 0)));
   get diagnostics v_n = row_count;
   v_rows := v_rows || jsonb_build_object('result_evidence', v_n);
   delete from bpm_core.result x
@@ -21835,7 +21839,7 @@ begin
     select x.ctid
       from (select p_tenant_id as tenant_id, k.id from unnest(p_tasks) k(id) offset 0) k
      cross join lateral (select x.ctid, x.tenant_id, x.task_instance_id, x.attempt from bpm_core.result x where x.tenant_id = k.tenant_id and x.task_instance_id = k.id offset 0) x
-     where not exists (select from bpm_core.fact f where f.task_instance_id = x.task_instance_id and f.attempt = x.attempt and f.tenant_id is not distinct from x.tenant_id)));
+     where not exists (select from bpm_core.fact f where f.task_instance_id = x.task_instance_id and f.attempt = x.attempt and f.tenant_id is not distinct from x.tenant_id offset 0)));
   get diagnostics v_n = row_count;
   v_rows := v_rows || jsonb_build_object('result', v_n);
   delete from bpm_core.task_instance x
@@ -23837,7 +23841,7 @@ begin
       from unnest(p_workflows) k(id)
      cross join lateral (select x.ctid, x.id, x.tenant_id from bpm_core.review x where x.workflow_instance_id = k.id offset 0) x
      where x.tenant_id = p_tenant_id
-       and not exists (select from bpm_core.fact f where f.review_id = x.id and f.tenant_id is not distinct from x.tenant_id)));
+       and not exists (select from bpm_core.fact f where f.review_id = x.id and f.tenant_id is not distinct from x.tenant_id offset 0)));
   get diagnostics v_n = row_count;
   v_rows := v_rows || jsonb_build_object('review', v_n);
   return v_rows;
@@ -27585,8 +27589,9 @@ begin
   v_kept := array(
     select k.id
       from (select p_tenant_id as tenant_id, k.* from unnest(v_locked) with ordinality k(id, n) offset 0) k
-     where exists (select from bpm_core.event_process_instance l where l.tenant_id = k.tenant_id and l.event_id = k.id)
-        or exists (select from bpm_core.task_event l where l.tenant_id = k.tenant_id and l.event_id = k.id)
+     -- Offset: as joins they would be planned with whole tenants.
+     where exists (select from bpm_core.event_process_instance l where l.tenant_id = k.tenant_id and l.event_id = k.id offset 0)
+        or exists (select from bpm_core.task_event l where l.tenant_id = k.tenant_id and l.event_id = k.id offset 0)
      order by k.n);
   removed := bpm_core.delete_events(p_tenant_id, array(select l.id from unnest(v_locked) l(id) where l.id <> all (v_kept)));
   next := case when cardinality(v_walked) = p_limit then v_walked[p_limit] end;
@@ -31095,7 +31100,7 @@ begin
      cross join lateral (select r.ctid, r.id, r.removed_at from bpm_core.removed_instance r
                           where r.tenant_id = w.tenant_id and r.id = w.id for no key update skip locked) r
      where r.removed_at < p_cutoff
-       and not exists (select from bpm_core.idempotency_key k where k.instance_id = r.id and k.tenant_id is not distinct from p_tenant_id)));
+       and not exists (select from bpm_core.idempotency_key k where k.instance_id = r.id and k.tenant_id is not distinct from p_tenant_id offset 0)));
   get diagnostics removed = row_count;
   next := case when cardinality(v_walked) = p_limit then v_walked[p_limit] end;
 end
