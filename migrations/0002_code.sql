@@ -215,6 +215,18 @@ begin
 end
 $$;
 
+-- from 00_foundation/id_at.sql
+-- The least identifier that can have been drawn at a time (new_id): what was made before it sorts before it.
+-- Returns:  uuid; null for a time of before 1970 or none.
+create or replace function bpm_core.id_at(p_at timestamptz)
+returns uuid
+language sql immutable parallel safe
+as $$
+  select (left(h.hex, 12) || '7' || right(h.hex, 3) || '8000000000000000')::uuid
+    from (select lpad(to_hex((extract(epoch from p_at) * 65536000)::bigint), 16, '0') as hex) h
+   where p_at >= '1970-01-01Z' and p_at < 'infinity'
+$$;
+
 -- from 00_foundation/is_granted.sql
 -- Does a grant give this role this capability for this tenant? Grants to roles the caller is a member of count; a superuser is a member of all.
 -- In PL/pgSQL because a SQL function would be planned anew with every call of every public function. Every step looks up by key: a server of ten thousand
@@ -462,6 +474,7 @@ begin
   select k.lowest, k.highest into r_known
     from (values
       ('engine.approval_required_task_types', null::bigint, null::bigint),
+      ('engine.domain_event_days', 1, 3650),
       ('engine.idempotency_key_days', 7, 3650),
       ('engine.approval_policies', null, null),
       ('engine.loop_budget', 1, 1000000000),
@@ -472,6 +485,10 @@ begin
       ('engine.time_zone', null, null),
       ('engine.timer_batch_size', 1, 1000),
       ('engine.timer_poll_interval_ms', 10, 3600000),
+      ('retention.event_days', 7, 36500),
+      ('retention.history_months', 1, 1200),
+      ('retention.instance_days', 0, 36500),
+      ('retention.process_days', null, null),
       ('catalog.max_bpmn_bytes', 1024, 100000000)) k(name, lowest, highest)
    where k.name = p_name;
   if not found then
@@ -485,6 +502,12 @@ begin
   elsif p_name = 'engine.approval_policies' then
     if jsonb_typeof(p_value) <> 'object' or exists (select from jsonb_each(p_value) e where bpm_core.approval_problem(e.value) is not null) then
       return format('%s takes an object of task types with their approval policies, not %s.', p_name, left(p_value::text, 500));
+    end if;
+  elsif p_name = 'retention.process_days' then
+    if jsonb_typeof(p_value) <> 'object' or exists (
+         select from jsonb_each(p_value) e
+          where e.value <> 'null' and (jsonb_typeof(e.value) <> 'number' or (e.value)::numeric % 1 <> 0 or (e.value)::numeric not between 0 and 36500)) then
+      return format('%s takes an object of process codes with whole numbers of days from 0 to 36500, or null for ever, not %s.', p_name, left(p_value::text, 500));
     end if;
   elsif r_known.lowest is null then
     if jsonb_typeof(p_value) <> 'array'
@@ -568,6 +591,23 @@ returns setof text
 language sql stable security definer parallel safe
 set search_path = pg_catalog, pg_temp
 as $$ select t.tenant_id from bpm_core.granted_tenants(bpm_core.caller(), 'reader') t(tenant_id) $$;
+
+-- from 00_foundation/wake_sleepers.sql
+-- Wakes runners that sleep, once this transaction has committed; does nothing while none sleeps. Whatever makes work that may be taken at once calls it.
+-- The first of the sleepers holds the lock alone. Who cannot share it tells the channel; who can keeps its share to the end of the transaction: one that is about to
+-- sleep waits for that and looks once more (decision 0038). Tells nothing but the kind of work and a byte that only narrows down the tenant.
+-- p_work: tasks, commands, or tick (what tick drives). Locks: the advisory lock of sleepers, shared, without waiting.
+create or replace function bpm_core.wake_sleepers(p_work text, p_tenant_id text)
+returns void
+language plpgsql volatile
+set search_path = pg_catalog, pg_temp
+as $$
+begin
+  if not pg_try_advisory_xact_lock_shared(1885823597, 1) then
+    perform pg_notify('pgbpm_wakeup', p_work || ' ' || left(md5(p_tenant_id), 2));
+  end if;
+end
+$$;
 
 -- from 10_record/answer_key.sql
 -- Stores the answer of a call under the key it has just entered (claim_key); every repeat gets it.
@@ -9400,6 +9440,7 @@ as $$
 declare
   v_parked integer;
   v_first  bpm_core.inbox[];
+  v_this   bpm_core.inbox;
   v_free   uuid[];
 begin
   perform 1
@@ -9412,7 +9453,10 @@ begin
   end if;
   begin
     perform bpm_core.apply_inbox_rows(p_tenant_id, v_first);
-    delete from bpm_core.inbox i using unnest(v_first) f where i.tenant_id = f.tenant_id and i.id = f.id;
+    -- One by one: the table is mostly empty, and a join planned then walks all that was ever in it.
+    foreach v_this in array v_first loop
+      delete from bpm_core.inbox i where i.tenant_id = p_tenant_id and i.id = v_this.id;
+    end loop;
     -- Afterwards: a sweep looks at what is left.
     perform bpm_core.sweep_on(p_tenant_id, f.target_id) from unnest(v_first) f where f.kind = 'Sweep';
   exception
@@ -10135,6 +10179,9 @@ begin
   select p_tenant_id, bpm_core.new_id(), 'WorkflowInstance', w.id, 'Cancel', jsonb_build_object('process', p_process_instance_id, 'by', p_by), bpm_core.now()
     from (select w.tenant_id, w.id, w.status, w.parent_token_id from bpm_core.workflow_instance w where w.process_instance_id = p_process_instance_id offset 0) w
    where w.tenant_id = p_tenant_id and w.status in ('Running', 'Suspended') and w.parent_token_id is null;
+  if found then
+    perform bpm_core.wake_sleepers('tick', p_tenant_id);
+  end if;
 end
 $$;
 
@@ -10485,6 +10532,9 @@ begin
     from unnest(p_hosts) k(id)
    cross join lateral (select w.tenant_id, w.id, w.status from bpm_core.workflow_instance w where w.parent_token_id = k.id offset 0) c
    where c.tenant_id = p_tenant_id and c.status in ('Running', 'Suspended');
+  if found then
+    perform bpm_core.wake_sleepers('tick', p_tenant_id);
+  end if;
 end
 $$;
 
@@ -10893,6 +10943,7 @@ begin
   select (p.host).tenant_id, bpm_core.new_id(), 'WorkflowInstance', (p.host).instance_id, 'Continue',
          jsonb_build_object('host', (p.host).token_id, 'visit', p.visit), bpm_core.now()
     from unnest(p_plans) p;
+  perform bpm_core.wake_sleepers('tick', ((p_plans[1]).host).tenant_id);
 end
 $$;
 
@@ -12454,6 +12505,7 @@ begin
     from bpm_core.workflow_instance w
    cross join lateral (select t.id, t.workflow_instance_id from bpm_core.token t where t.tenant_id = w.tenant_id and t.id = w.parent_token_id offset 0) t
    where w.tenant_id = p_token.tenant_id and w.id = p_token.instance_id;
+  perform bpm_core.wake_sleepers('tick', p_token.tenant_id);
   return true;
 end
 $$;
@@ -12728,12 +12780,13 @@ begin
         cross join lateral bpm_core.token_reach(p.tenant_id, p.workflow_version_id, p.node_id, p.first_place, p.filled, t.node_id, t.via_flow_id) r
         where t.tenant_id = p.tenant_id and t.state in ('Ready', 'Executing', 'Waiting', 'Failed')) s),
   kept as (
-    -- None of its tokens is live: the scope was ended.
-    update bpm_core.inclusive_join j
-       set blocked_by = s.blocker, waiting = case when s.here = 0 then 0 else j.waiting end
+    -- Each is there: by key, whatever the statistics say (as in count_items). None of its tokens is live: the scope was ended.
+    insert into bpm_core.inclusive_join as j (tenant_id, workflow_instance_id, scope_id, node_id, round, waiting, filled, blocked_by)
+    select s.tenant_id, s.workflow_instance_id, s.scope_id, s.node_id, s.round, case when s.here = 0 then 0 else s.waiting end, s.filled, s.blocker
       from seen s
-     where j.tenant_id = s.tenant_id and j.workflow_instance_id = s.workflow_instance_id and j.scope_id = s.scope_id and j.node_id = s.node_id
-       and (s.blocker is not null or s.here = 0))
+     where s.blocker is not null or s.here = 0
+        on conflict (tenant_id, workflow_instance_id, scope_id, node_id) do update
+       set blocked_by = excluded.blocked_by, waiting = excluded.waiting)
   select array_agg(row(s.tenant_id, s.workflow_instance_id, s.scope_id, s.node_id, s.round, null, bit_count(s.filled), bit_count(s.filled), null)::bpm_core.parallel_join)
     into v_rounds
     from seen s
@@ -13841,6 +13894,24 @@ begin
 end
 $$;
 
+-- from 40_flow/last_status.sql
+-- The status of a process instance; of one that was removed, the one it ended with.
+-- Returns:  process_status; null: there never was one, or nothing is left of it.
+create or replace function bpm_core.last_status(p_tenant_id text, p_process_instance_id uuid)
+returns bpm_core.process_status
+language plpgsql stable
+set search_path = pg_catalog, pg_temp
+set plan_cache_mode = force_generic_plan
+set enable_seqscan = off  set enable_hashjoin = off  set enable_mergejoin = off
+set jit = off
+as $$
+begin
+  return coalesce(
+    (select p.status from bpm_core.process_instance p where p.tenant_id = p_tenant_id and p.id = p_process_instance_id),
+    (select r.status from bpm_core.removed_instance r where r.tenant_id = p_tenant_id and r.id = p_process_instance_id));
+end
+$$;
+
 -- from 40_flow/leave_by_timers.sql
 -- What fired timers do: a catch event lets its token go on; one behind an event-based gateway closes the other branches first; an interrupting
 -- boundary closes its host and takes the token; one that does not interrupt sends a new token and leaves the host alone; the start event of an event
@@ -14438,6 +14509,9 @@ begin
   select t.tenant_id, bpm_core.new_id(), 'WorkflowInstance', t.workflow_instance_id, 'Message',
          jsonb_build_object('message', t.id, 'subscription', t.subscription_id), bpm_core.now()
     from taken t;
+  if found then
+    perform bpm_core.wake_sleepers('tick', (p_waits[1]).tenant_id);
+  end if;
 end
 $$;
 
@@ -14530,6 +14604,33 @@ begin
     perform bpm_core.fail('BP422', r_mapped.problem || ': ' || (r_mapped.detail)::text, r_mapped.detail);
   end if;
   return r_mapped.mapped;
+end
+$$;
+
+-- from 40_flow/messages_of.sql
+-- The messages that workflow instances got, or that started them.
+-- Returns:  uuid[].
+create or replace function bpm_core.messages_of(p_tenant_id text, p_workflows uuid[])
+returns uuid[]
+language plpgsql stable
+set search_path = pg_catalog, pg_temp
+set plan_cache_mode = force_generic_plan
+set enable_seqscan = off  set enable_hashjoin = off  set enable_mergejoin = off
+set jit = off
+as $$
+begin
+  return array(
+    select m.id
+      from unnest(p_workflows) i(id)
+     cross join lateral (select t.id from bpm_core.token t where t.workflow_instance_id = i.id offset 0) t
+     cross join lateral (select s.id from bpm_core.subscription s where s.token_id = t.id offset 0) s
+     cross join lateral (select m.id, m.tenant_id from bpm_core.message m where m.correlated_to = s.id offset 0) m
+     where m.tenant_id = p_tenant_id
+    union all
+    select m.id
+      from unnest(p_workflows) i(id)
+     cross join lateral (select m.id, m.tenant_id from bpm_core.message m where m.started_id = i.id offset 0) m
+     where m.tenant_id = p_tenant_id);
 end
 $$;
 
@@ -15303,6 +15404,17 @@ begin
 end
 $$;
 
+-- from 40_flow/number_at.sql
+-- The number in a picker's position that goes by numbers (position_of).
+-- Returns:  bigint; 0 for none.
+create or replace function bpm_core.number_at(p_at timestamptz)
+returns bigint
+language sql immutable
+set search_path = pg_catalog, pg_temp
+as $$
+  select case when isfinite(p_at) then extract(epoch from p_at)::bigint else 0 end
+$$;
+
 -- from 40_flow/offer_message.sql
 -- Under the lock of its key: gives a buffered message to the oldest wait that has none yet; applies it at once if the instance is free.
 -- If nobody waits it may start a process, at once or with the next tick. One that meets nobody and has no time to live is Expired. Writes: message, inbox, and what applying it writes.
@@ -15342,6 +15454,8 @@ begin
           jsonb_build_object('message', p_message_id, 'subscription', r_wait.id), v_now);
   if cardinality(bpm_core.try_lock_instances(p_tenant_id, array[r_wait.workflow_instance_id])) = 1 then
     perform bpm_core.apply_inbox(p_tenant_id, array[v_inbox]);
+  else
+    perform bpm_core.wake_sleepers('tick', p_tenant_id);
   end if;
 end
 $$;
@@ -15927,6 +16041,9 @@ begin
     into v_endless
     from parked p
    where p.steps >= v_loop_budget;
+  if p_delay = interval '0' then
+    perform bpm_core.wake_sleepers('tick', (p_arriving[1]).tenant_id);
+  end if;
   perform bpm_core.open_incidents(v_endless);
 end
 $$;
@@ -16158,7 +16275,9 @@ end
 $$;
 
 -- from 40_flow/pick_end.sql
--- The position after a pick. p_last_* is the last row handed out (null: none), p_exhausted that there was no more to hand out.
+-- The position after a pick. p_last_* is the last row handed out (null: none), p_exhausted that there was no more to hand out. Then what was reached is the
+-- clock of the pick but for a second: what died without being handed out (leases given up, timers cancelled) is not walked again. Rows written meanwhile
+-- are due at the clock of their writer, so most of those that commit a little later lie within that second; the others are stragglers.
 -- The horizon is read here, after the pick: a writer that began before a row we saw commit must still lie below it.
 -- Returns:  pick_position.
 create or replace function bpm_core.pick_end(
@@ -16171,12 +16290,17 @@ as $$
 declare
   v_zero     constant uuid := uuid '00000000-0000-0000-0000-000000000000';
   v_position bpm_core.pick_position := p_position;
+  v_seen     constant timestamptz := p_began - interval '1 second';
   v_passed   boolean := coalesce((p_last_at, p_last_id) > (coalesce(p_position.reached_at, '-infinity'), coalesce(p_position.reached_id, v_zero)), false);
   v_now      timestamptz;
 begin
   if v_passed then
     v_position.reached_at := p_last_at;
     v_position.reached_id := p_last_id;
+  end if;
+  if p_exhausted and v_seen > coalesce(v_position.reached_at, '-infinity') then
+    v_position.reached_at := v_seen;
+    v_position.reached_id := v_zero;
   end if;
   v_position.reached_at := coalesce(v_position.reached_at, '-infinity');
   v_position.reached_id := coalesce(v_position.reached_id, v_zero);
@@ -16404,6 +16528,17 @@ begin
 end
 $$;
 
+-- from 40_flow/position_of.sql
+-- A number as the time in a picker's position, for pickers that go by numbers: so many seconds after 1970. number_at is the way back.
+-- Returns:  timestamptz.
+create or replace function bpm_core.position_of(p_number bigint)
+returns timestamptz
+language sql immutable
+set search_path = pg_catalog, pg_temp
+as $$
+  select timestamptz 'epoch' + p_number * interval '1 second'
+$$;
+
 -- from 40_flow/prepare_calls.sql
 -- Finds what call activities call: which version, with which variables; or why it cannot be called.
 -- p_hosts rest at their call activities. Returns: call[], one per host that is not stopped yet.
@@ -16510,19 +16645,21 @@ set jit = off
 as $$
 declare
   v_now    timestamptz := bpm_core.now();
-  v_poison bpm_core.inbox[];
+  v_this   bpm_core.inbox;
+  v_poison bpm_core.inbox[] := array[]::bpm_core.inbox[];
 begin
-  update bpm_core.inbox i
-     set attempts = i.attempts + 1, last_error = p_error, available_at = v_now + interval '1 second' * power(2, least(i.attempts, 8))
-    from unnest(p_rows) r
-   where i.tenant_id = r.tenant_id and i.id = r.id;
-  with poison as (
-    delete from bpm_core.inbox i
-     using unnest(p_rows) r
-     where i.tenant_id = r.tenant_id and i.id = r.id and i.attempts >= 10
-    returning i.*)
-  select array_agg(p::bpm_core.inbox) into v_poison from poison p;
-  if v_poison is not null then
+  -- One by one, as in apply_inbox.
+  foreach v_this in array p_rows loop
+    update bpm_core.inbox i
+       set attempts = i.attempts + 1, last_error = p_error, available_at = v_now + interval '1 second' * power(2, least(i.attempts, 8))
+     where i.tenant_id = p_tenant_id and i.id = v_this.id
+    returning i.* into v_this;
+    if v_this.attempts >= 10 then
+      delete from bpm_core.inbox i where i.tenant_id = p_tenant_id and i.id = v_this.id;
+      v_poison := v_poison || v_this;
+    end if;
+  end loop;
+  if v_poison <> '{}' then
     perform bpm_core.bury_inbox(p_tenant_id, v_poison, p_error);
   end if;
 end
@@ -16625,6 +16762,9 @@ begin
                         where w.process_instance_id = k.id offset 0) w
    cross join lateral (select v.has_conditions from bpm_core.workflow_version v where v.tenant_id = w.tenant_id and v.id = w.workflow_version_id offset 0) v
    where w.tenant_id = p_tenant_id and w.status in ('Running', 'Suspended') and w.parent_token_id is null and v.has_conditions;
+  if found then
+    perform bpm_core.wake_sleepers('tick', p_tenant_id);
+  end if;
 end
 $$;
 
@@ -16719,6 +16859,176 @@ language sql immutable
 as $$
   select jsonb_agg(jsonb_build_object('item', i.kind, 'id', coalesce(i.id, i.token_id), 'node', coalesce(i.node_id, i.to_node_id), 'code', i.code, 'message', i.message))
     from (select i.* from unnest(p_items) i where i.code is not null order by i.kind, i.node_id, i.id limit 100) i
+$$;
+
+-- from 40_flow/remove_messages.sql
+-- One page of a pass over the messages of a tenant: those that expired before the cutoff and reached nobody go. What reached somebody goes with its instance.
+-- Returns:  next: the last one looked at; null: there are no more. removed.
+-- Writes:   message. Locks: messages, skip locked.
+create or replace function bpm_core.remove_messages(p_tenant_id text, p_after uuid, p_limit integer, p_cutoff timestamptz, out next uuid, out removed integer)
+language plpgsql volatile
+set search_path = pg_catalog, pg_temp
+set plan_cache_mode = force_generic_plan
+set enable_seqscan = off  set enable_hashjoin = off  set enable_mergejoin = off
+set jit = off
+set enable_sort = off
+as $$
+declare
+  v_walked uuid[];
+begin
+  v_walked := array(
+    select m.id from bpm_core.message m
+     where m.tenant_id = p_tenant_id and m.id > p_after and m.id < bpm_core.id_at(p_cutoff + interval '1 minute')
+     order by m.id
+     limit p_limit);
+  delete from bpm_core.message x
+   where x.ctid = any (array(
+    select m.ctid
+      from (select p_tenant_id as tenant_id, w.id from unnest(v_walked) w(id) offset 0) w
+     cross join lateral (select m.ctid, m.state, m.received_at, m.expires_at from bpm_core.message m
+                          where m.tenant_id = w.tenant_id and m.id = w.id for no key update skip locked) m
+     where m.state = 'Expired' and greatest(m.received_at, m.expires_at) <= p_cutoff));
+  get diagnostics removed = row_count;
+  next := case when cardinality(v_walked) = p_limit then v_walked[p_limit] end;
+end
+$$;
+
+-- from 40_flow/remove_paths.sql
+-- Where workflow instances of the past went: joins, scopes, tokens; at last they themselves and their process instances.
+-- Returns:  jsonb, how many rows of each table. Locks: nothing that lock_to_remove does not hold already.
+create or replace function bpm_core.remove_paths(p_tenant_id text, p_processes uuid[], p_workflows uuid[])
+returns jsonb
+language plpgsql volatile
+set search_path = pg_catalog, pg_temp
+set plan_cache_mode = force_generic_plan
+set enable_seqscan = off  set enable_hashjoin = off  set enable_mergejoin = off
+set jit = off
+as $$
+declare
+  v_rows jsonb := '{}'::jsonb;
+  v_n    integer;
+begin
+  delete from bpm_core.parallel_join_arrival x
+   where x.ctid = any (array(
+    select x.ctid
+      from (select p_tenant_id as tenant_id, k.id from unnest(p_workflows) k(id) offset 0) k
+     cross join lateral (select x.ctid from bpm_core.parallel_join_arrival x where x.tenant_id = k.tenant_id and x.workflow_instance_id = k.id offset 0) x));
+  get diagnostics v_n = row_count;
+  v_rows := v_rows || jsonb_build_object('parallel_join_arrival', v_n);
+  delete from bpm_core.parallel_join x
+   where x.ctid = any (array(
+    select x.ctid
+      from (select p_tenant_id as tenant_id, k.id from unnest(p_workflows) k(id) offset 0) k
+     cross join lateral (select x.ctid from bpm_core.parallel_join x where x.tenant_id = k.tenant_id and x.workflow_instance_id = k.id offset 0) x));
+  get diagnostics v_n = row_count;
+  v_rows := v_rows || jsonb_build_object('parallel_join', v_n);
+  delete from bpm_core.inclusive_join x
+   where x.ctid = any (array(
+    select x.ctid
+      from (select p_tenant_id as tenant_id, k.id from unnest(p_workflows) k(id) offset 0) k
+     cross join lateral (select x.ctid from bpm_core.inclusive_join x where x.tenant_id = k.tenant_id and x.workflow_instance_id = k.id offset 0) x));
+  get diagnostics v_n = row_count;
+  v_rows := v_rows || jsonb_build_object('inclusive_join', v_n);
+  delete from bpm_core.scope x
+   where x.ctid = any (array(
+    select x.ctid
+      from unnest(p_workflows) k(id)
+     cross join lateral (select x.ctid, x.tenant_id from bpm_core.scope x where x.workflow_instance_id = k.id offset 0) x
+     where x.tenant_id = p_tenant_id));
+  get diagnostics v_n = row_count;
+  v_rows := v_rows || jsonb_build_object('scope', v_n);
+  delete from bpm_core.instance_migration x
+   where x.ctid = any (array(
+    select x.ctid
+      from (select p_tenant_id as tenant_id, k.id from unnest(p_workflows) k(id) offset 0) k
+     cross join lateral (select x.ctid from bpm_core.instance_migration x where x.tenant_id = k.tenant_id and x.workflow_instance_id = k.id offset 0) x));
+  get diagnostics v_n = row_count;
+  v_rows := v_rows || jsonb_build_object('instance_migration', v_n);
+  delete from bpm_core.token x
+   where x.ctid = any (array(
+    select x.ctid
+      from unnest(p_workflows) k(id)
+     cross join lateral (select x.ctid, x.tenant_id from bpm_core.token x where x.workflow_instance_id = k.id offset 0) x
+     where x.tenant_id = p_tenant_id));
+  get diagnostics v_n = row_count;
+  v_rows := v_rows || jsonb_build_object('token', v_n);
+  delete from bpm_core.workflow_instance x
+   where x.ctid = any (array(
+    select x.ctid
+      from (select p_tenant_id as tenant_id, k.id from unnest(p_workflows) k(id) offset 0) k
+     cross join lateral (select x.ctid from bpm_core.workflow_instance x where x.tenant_id = k.tenant_id and x.id = k.id offset 0) x));
+  get diagnostics v_n = row_count;
+  v_rows := v_rows || jsonb_build_object('workflow_instance', v_n);
+  delete from bpm_core.process_instance x
+   where x.ctid = any (array(
+    select x.ctid
+      from (select p_tenant_id as tenant_id, k.id from unnest(p_processes) k(id) offset 0) k
+     cross join lateral (select x.ctid from bpm_core.process_instance x where x.tenant_id = k.tenant_id and x.id = k.id offset 0) x));
+  get diagnostics v_n = row_count;
+  v_rows := v_rows || jsonb_build_object('process_instance', v_n);
+  return v_rows;
+end
+$$;
+
+-- from 40_flow/remove_waits.sql
+-- What workflow instances of the past waited for and left behind: messages, timers, waits, incidents, the ledger of compensation.
+-- Rows are found by key and deleted where they lie: nobody else can move them (lock_to_remove).
+-- Returns:  jsonb, how many rows of each table. Locks: nothing that lock_to_remove does not hold already.
+create or replace function bpm_core.remove_waits(p_tenant_id text, p_workflows uuid[])
+returns jsonb
+language plpgsql volatile
+set search_path = pg_catalog, pg_temp
+set plan_cache_mode = force_generic_plan
+set enable_seqscan = off  set enable_hashjoin = off  set enable_mergejoin = off
+set jit = off
+as $$
+declare
+  v_rows jsonb := '{}'::jsonb;
+  v_n    integer;
+begin
+  delete from bpm_core.message x
+   where x.ctid = any (array(
+    select x.ctid
+      from (select p_tenant_id as tenant_id, k.id from unnest(bpm_core.messages_of(p_tenant_id, p_workflows)) k(id) offset 0) k
+     cross join lateral (select x.ctid from bpm_core.message x where x.tenant_id = k.tenant_id and x.id = k.id offset 0) x));
+  get diagnostics v_n = row_count;
+  v_rows := v_rows || jsonb_build_object('message', v_n);
+  delete from bpm_core.timer x
+   where x.ctid = any (array(
+    select x.ctid
+      from unnest(p_workflows) k(id)
+     cross join lateral (select t.id from bpm_core.token t where t.workflow_instance_id = k.id offset 0) t
+     cross join lateral (select x.ctid, x.tenant_id from bpm_core.timer x where x.token_id = t.id offset 0) x
+     where x.tenant_id = p_tenant_id));
+  get diagnostics v_n = row_count;
+  v_rows := v_rows || jsonb_build_object('timer', v_n);
+  delete from bpm_core.subscription x
+   where x.ctid = any (array(
+    select x.ctid
+      from unnest(p_workflows) k(id)
+     cross join lateral (select t.id from bpm_core.token t where t.workflow_instance_id = k.id offset 0) t
+     cross join lateral (select x.ctid, x.tenant_id from bpm_core.subscription x where x.token_id = t.id offset 0) x
+     where x.tenant_id = p_tenant_id));
+  get diagnostics v_n = row_count;
+  v_rows := v_rows || jsonb_build_object('subscription', v_n);
+  delete from bpm_core.incident x
+   where x.ctid = any (array(
+    select x.ctid
+      from unnest(p_workflows) k(id)
+     cross join lateral (select x.ctid, x.tenant_id from bpm_core.incident x where x.workflow_instance_id = k.id offset 0) x
+     where x.tenant_id = p_tenant_id));
+  get diagnostics v_n = row_count;
+  v_rows := v_rows || jsonb_build_object('incident', v_n);
+  delete from bpm_core.compensation_record x
+   where x.ctid = any (array(
+    select x.ctid
+      from unnest(p_workflows) k(id)
+     cross join lateral (select x.ctid, x.tenant_id from bpm_core.compensation_record x where x.workflow_instance_id = k.id offset 0) x
+     where x.tenant_id = p_tenant_id));
+  get diagnostics v_n = row_count;
+  v_rows := v_rows || jsonb_build_object('compensation_record', v_n);
+  return v_rows;
+end
 $$;
 
 -- from 40_flow/reopen_cases.sql
@@ -16920,9 +17230,7 @@ begin
       p_tenant_id, bpm_core.first_workflow(p_tenant_id, p_process_instance_id), p_upto), v_actor, p_reason, v_now);
   end if;
   return query
-  select p.id, v_start.workflow_instance_id, p.status::text, v_start.outcome is null
-    from bpm_core.process_instance p
-   where p.tenant_id = p_tenant_id and p.id = v_start.process_instance_id;
+  select v_start.process_instance_id, v_start.workflow_instance_id, bpm_core.last_status(p_tenant_id, v_start.process_instance_id)::text, v_start.outcome is null;
 end
 $$;
 
@@ -17160,6 +17468,7 @@ begin
   values (p_incident.tenant_id, bpm_core.new_id(), case p_incident.detail ->> 'inbox' when 'WorkflowEnded' then 'ProcessInstance' else 'WorkflowInstance' end,
           case p_incident.detail ->> 'inbox' when 'WorkflowEnded' then (p_incident.detail ->> 'process')::uuid else p_incident.workflow_instance_id end,
           p_incident.detail ->> 'inbox', p_incident.detail - 'inbox', bpm_core.now());
+  perform bpm_core.wake_sleepers('tick', p_incident.tenant_id);
 end
 $$;
 
@@ -17349,6 +17658,7 @@ begin
     perform bpm_core.park_tokens(bpm_core.follow_flows(bpm_core.insert_starts(p_tenant_id, v_starts, bpm_core.caller(), v_signal.sent_at)), 0);
     v_signal.receivers := v_signal.receivers + cardinality(v_starts);
   end if;
+  perform bpm_core.wake_sleepers('tick', p_tenant_id);
   insert into bpm_core.signal select v_signal.*;
   return v_signal;
 end
@@ -17840,7 +18150,7 @@ begin
   return query
   select s.item, case when coalesce(s.outcome, 'Done') = 'Done' then s.process_instance_id end,
          case when coalesce(s.outcome, 'Done') = 'Done' then s.workflow_instance_id end,
-         p.status::text, s.outcome is null, coalesce(s.outcome, 'Done'), s.message
+         coalesce(p.status, case when s.outcome = 'Done' then bpm_core.last_status(s.tenant_id, s.process_instance_id) end)::text, s.outcome is null, coalesce(s.outcome, 'Done'), s.message
     from (select p_tenant_id as tenant_id, s.* from unnest(v_starts) s offset 0) s
     left join bpm_core.process_instance p
       on p.tenant_id = s.tenant_id and p.id = s.process_instance_id
@@ -18111,6 +18421,7 @@ begin
   if bpm_core.sweep_instance(p_tenant_id, p_instance_id, (bpm_core.setting_value('engine.sweep_batch_size', '5000'))::integer) then
     insert into bpm_core.inbox (tenant_id, id, target_kind, target_id, kind, payload, available_at)
     values (p_tenant_id, bpm_core.new_id(), 'WorkflowInstance', p_instance_id, 'Sweep', '{}', bpm_core.now());
+    perform bpm_core.wake_sleepers('tick', p_tenant_id);
   end if;
 end
 $$;
@@ -18165,6 +18476,9 @@ begin
    cross join lateral (select w.* from bpm_core.workflow_instance w where w.tenant_id = e.tenant_id and w.id = e.id offset 0) w
    cross join lateral (select t.workflow_instance_id from bpm_core.token t where t.tenant_id = w.tenant_id and t.id = w.parent_token_id offset 0) t
    where not coalesce(p_detail ? 'caller', false);
+  if found then
+    perform bpm_core.wake_sleepers('tick', p_tenant_id);
+  end if;
 end
 $$;
 
@@ -18188,6 +18502,9 @@ begin
                         where w.tenant_id = e.tenant_id and w.id = e.id offset 0) w
    cross join lateral (select p.status from bpm_core.process_instance p where p.tenant_id = w.tenant_id and p.id = w.process_instance_id offset 0) p
    where p.status in ('Running', 'Suspended');
+  if found then
+    perform bpm_core.wake_sleepers('tick', p_tenant_id);
+  end if;
 end
 $$;
 
@@ -20221,6 +20538,7 @@ begin
     into v_troubles
     from offer o
    where (o.settings).problem is not null;
+  perform bpm_core.wake_sleepers('tasks', (p_arriving[1]).tenant_id);
   if v_troubles is null then
     return bpm_core.arm_boundaries(p_arriving);
   end if;
@@ -20596,6 +20914,9 @@ begin
   select p_tenant_id, p_instance_id, bpm_core.now(), case when p_hold then 'TaskHeld' else 'TaskReleased' end::bpm_core.history_kind,
          t.token_id, t.node_id, v_from::text, v_to::text, jsonb_build_object('task', t.id)
     from turned t;
+  if not p_hold then
+    perform bpm_core.wake_sleepers('tasks', p_tenant_id);
+  end if;
   return cardinality(v_found);
 end
 $$;
@@ -20871,6 +21192,7 @@ begin
                              then greatest(t.available_at, bpm_core.now()) else t.available_at end
     from bound b
    where t.tenant_id = b.tenant_id and t.id = b.id;
+  perform bpm_core.wake_sleepers('tasks', p_tenant_id);
 end
 $$;
 
@@ -20981,6 +21303,7 @@ begin
     into v_troubles
     from offer o
    where (o.settings).problem is not null;
+  perform bpm_core.wake_sleepers('tasks', p_tenant_id);
   if v_troubles is not null then
     perform bpm_core.close_waits(array(select x.token from unnest(v_troubles) x));
     perform bpm_core.open_incidents(v_troubles);
@@ -21394,6 +21717,7 @@ begin
   insert into bpm_core.execution (tenant_id, task_instance_id, attempt, worker_id, fencing_token, claimed_at, lease_until, ended_at, state, outcome)
   select p_tenant_id, r.id, r.attempt, r.worker_id, r.fencing_token, r.claimed_at, r.lease_until, v_now, 'Released', 'Released'
     from released r;
+  perform bpm_core.wake_sleepers('tasks', p_tenant_id);
   return query
   select i.n::integer, (i.item ->> 'task_id')::uuid,
          case when t.id is null then 'NotFound'
@@ -21433,6 +21757,95 @@ begin
                                              fencing_token, lease_until, variables, headers, suspended, n)
   on conflict (tenant_id, operation, key) do update
      set request_hash = excluded.request_hash, response = excluded.response, created_at = excluded.created_at, expires_at = excluded.expires_at;
+end
+$$;
+
+-- from 50_work/remove_tasks.sql
+-- The tasks of workflow instances of the past, their attempts, results, comments, links and letters. A result that facts rest on stays, with its attempt and
+-- the evidence it came with: it is where we know from.
+-- Returns:  jsonb, how many rows of each table. Locks: nothing that lock_to_remove does not hold already.
+create or replace function bpm_core.remove_tasks(p_tenant_id text, p_workflows uuid[], p_tasks uuid[])
+returns jsonb
+language plpgsql volatile
+set search_path = pg_catalog, pg_temp
+set plan_cache_mode = force_generic_plan
+set enable_seqscan = off  set enable_hashjoin = off  set enable_mergejoin = off
+set jit = off
+as $$
+declare
+  v_rows jsonb := '{}'::jsonb;
+  v_n    integer;
+begin
+  delete from bpm_core.dead_letter x
+   where x.ctid = any (array(
+    select x.ctid
+      from unnest(p_workflows) k(id)
+     cross join lateral (select x.ctid, x.tenant_id from bpm_core.dead_letter x where x.workflow_instance_id = k.id offset 0) x
+     where x.tenant_id = p_tenant_id));
+  get diagnostics v_n = row_count;
+  v_rows := v_rows || jsonb_build_object('dead_letter', v_n);
+  delete from bpm_core.task_comment x
+   where x.ctid = any (array(
+    select x.ctid
+      from unnest(p_tasks) k(id)
+     cross join lateral (select x.ctid, x.tenant_id from bpm_core.task_comment x where x.task_instance_id = k.id offset 0) x
+     where x.tenant_id = p_tenant_id));
+  get diagnostics v_n = row_count;
+  v_rows := v_rows || jsonb_build_object('task_comment', v_n);
+  delete from bpm_core.task_evidence x
+   where x.ctid = any (array(
+    select x.ctid
+      from (select p_tenant_id as tenant_id, k.id from unnest(p_tasks) k(id) offset 0) k
+     cross join lateral (select x.ctid from bpm_core.task_evidence x where x.tenant_id = k.tenant_id and x.task_instance_id = k.id offset 0) x));
+  get diagnostics v_n = row_count;
+  v_rows := v_rows || jsonb_build_object('task_evidence', v_n);
+  delete from bpm_core.task_event x
+   where x.ctid = any (array(
+    select x.ctid
+      from unnest(p_tasks) k(id)
+     cross join lateral (select x.ctid, x.tenant_id from bpm_core.task_event x where x.task_instance_id = k.id offset 0) x
+     where x.tenant_id = p_tenant_id));
+  get diagnostics v_n = row_count;
+  v_rows := v_rows || jsonb_build_object('task_event', v_n);
+  delete from bpm_core.rejected_result x
+   where x.ctid = any (array(
+    select x.ctid
+      from (select p_tenant_id as tenant_id, k.id from unnest(p_tasks) k(id) offset 0) k
+     cross join lateral (select x.ctid from bpm_core.rejected_result x where x.tenant_id = k.tenant_id and x.task_instance_id = k.id offset 0) x));
+  get diagnostics v_n = row_count;
+  v_rows := v_rows || jsonb_build_object('rejected_result', v_n);
+  delete from bpm_core.execution x
+   where x.ctid = any (array(
+    select x.ctid
+      from (select p_tenant_id as tenant_id, k.id from unnest(p_tasks) k(id) offset 0) k
+     cross join lateral (select x.ctid, x.tenant_id, x.task_instance_id, x.attempt from bpm_core.execution x where x.tenant_id = k.tenant_id and x.task_instance_id = k.id offset 0) x
+     where not exists (select from bpm_core.fact f where f.task_instance_id = x.task_instance_id and f.attempt = x.attempt and f.tenant_id is not distinct from x.tenant_id)));
+  get diagnostics v_n = row_count;
+  v_rows := v_rows || jsonb_build_object('execution', v_n);
+  delete from bpm_core.result_evidence x
+   where x.ctid = any (array(
+    select x.ctid
+      from (select p_tenant_id as tenant_id, k.id from unnest(p_tasks) k(id) offset 0) k
+     cross join lateral (select x.ctid, x.tenant_id, x.task_instance_id, x.attempt from bpm_core.result_evidence x where x.tenant_id = k.tenant_id and x.task_instance_id = k.id offset 0) x
+     where not exists (select from bpm_core.fact f where f.task_instance_id = x.task_instance_id and f.attempt = x.attempt and f.tenant_id is not distinct from x.tenant_id)));
+  get diagnostics v_n = row_count;
+  v_rows := v_rows || jsonb_build_object('result_evidence', v_n);
+  delete from bpm_core.result x
+   where x.ctid = any (array(
+    select x.ctid
+      from (select p_tenant_id as tenant_id, k.id from unnest(p_tasks) k(id) offset 0) k
+     cross join lateral (select x.ctid, x.tenant_id, x.task_instance_id, x.attempt from bpm_core.result x where x.tenant_id = k.tenant_id and x.task_instance_id = k.id offset 0) x
+     where not exists (select from bpm_core.fact f where f.task_instance_id = x.task_instance_id and f.attempt = x.attempt and f.tenant_id is not distinct from x.tenant_id)));
+  get diagnostics v_n = row_count;
+  v_rows := v_rows || jsonb_build_object('result', v_n);
+  delete from bpm_core.task_instance x
+   where x.ctid = any (array(
+    select x.ctid
+      from (select p_tenant_id as tenant_id, k.id from unnest(p_tasks) k(id) offset 0) k
+     cross join lateral (select x.ctid from bpm_core.task_instance x where x.tenant_id = k.tenant_id and x.id = k.id offset 0) x));
+  get diagnostics v_n = row_count;
+  v_rows := v_rows || jsonb_build_object('task_instance', v_n);
+  return v_rows;
 end
 $$;
 
@@ -21621,6 +22034,7 @@ begin
   insert into bpm_core.history_event (tenant_id, workflow_instance_id, at, kind, token_id, node_id, from_state, to_state, actor, detail)
   values (p_tenant_id, r_task.workflow_instance_id, v_now, 'TaskRequeued', r_task.token_id, r_task.node_id, 'Failed', 'Waiting', p_actor,
           jsonb_build_object('task', p_task_id, 'attempts', p_attempts));
+  perform bpm_core.wake_sleepers('tasks', p_tenant_id);
   return true;
 end
 $$;
@@ -21721,6 +22135,7 @@ begin
   select array_agg(e.task), array_agg((e.task).id) filter (where (e.task).state = 'Failed')
     into v_settled, v_exhausted
     from ended e;
+  perform bpm_core.wake_sleepers('tasks', p_tenant_id);
   if v_exhausted is not null then
     perform bpm_core.bury_tasks(p_tenant_id, bpm_core.compensate_failures(p_tenant_id, v_exhausted), 'AttemptsExhausted', p_now);
   end if;
@@ -21863,6 +22278,26 @@ returns bpm_core.trouble
 language sql immutable
 as $$
   select row(p_token, case when p_detail ? 'invalid' then 'InputInvalid' else 'ExpressionUndecidable' end, format('Task %s: %s.', p_token.node_id, p_problem), p_detail)::bpm_core.trouble
+$$;
+
+-- from 50_work/tasks_of.sql
+-- The tasks of workflow instances.
+-- Returns:  uuid[].
+create or replace function bpm_core.tasks_of(p_tenant_id text, p_workflows uuid[])
+returns uuid[]
+language plpgsql stable
+set search_path = pg_catalog, pg_temp
+set plan_cache_mode = force_generic_plan
+set enable_seqscan = off  set enable_hashjoin = off  set enable_mergejoin = off
+set jit = off
+as $$
+begin
+  return array(
+    select t.id
+      from unnest(p_workflows) i(id)
+     cross join lateral (select t.id, t.tenant_id from bpm_core.task_instance t where t.workflow_instance_id = i.id offset 0) t
+     where t.tenant_id = p_tenant_id);
+end
 $$;
 
 -- from 50_work/throw_error.sql
@@ -22134,7 +22569,7 @@ begin
   perform bpm_core.enter_call(p_tenant_id,
     case when bpm_core.is_granted(bpm_core.caller(), p_tenant_id, 'worker') then 'worker' else 'operator' end::bpm_core.capability);
   perform bpm_core.check_limit(p_limit);
-  return bpm_core.drive_approval_effects(p_tenant_id, p_limit);
+  return (bpm_core.drive_approval_effects(p_tenant_id, p_limit, null, bpm_core.now())).done;
 end
 $$;
 
@@ -22873,48 +23308,11 @@ $$;
 
 -- from 60_decision/drive_approval_effects.sql
 -- Picks decided approvals whose effect is pending, oldest decision first, at most one per instance, and lets them take effect.
--- Ordinarily there are none: a decision takes effect in its own transaction. Those of a suspended instance are passed over.
--- Returns:  integer, how many took effect.
+-- Ordinarily there are none: a decision takes effect in its own transaction. Those of a suspended instance are passed over; the position stays before them.
+-- Returns:  tick_result: how many took effect, the next position.
 -- Locks:    workflow_instance, skip locked.
-create or replace function bpm_core.drive_approval_effects(p_tenant_id text, p_limit integer)
-returns integer
-language plpgsql volatile
-set search_path = pg_catalog, pg_temp
-set plan_cache_mode = force_generic_plan
-set enable_seqscan = off  set enable_hashjoin = off  set enable_mergejoin = off
-set jit = off
-set enable_sort = off
-as $$
-declare
-  v_found uuid[];
-begin
-  with oldest as materialized (
-    select a.id, a.workflow_instance_id, a.decided_at
-      from bpm_core.approval_record a
-     -- Locked while picking, as in drive_approval_times.
-     cross join lateral (select w.id from bpm_core.workflow_instance w
-                          where w.tenant_id = a.tenant_id and w.id = a.workflow_instance_id and w.status <> 'Suspended'
-                            for no key update skip locked) w
-     where a.effect = 'Pending' and a.status in ('Approved', 'Rejected', 'Expired') and a.tenant_id = p_tenant_id
-     order by a.decided_at, a.id
-     limit p_limit)
-  select array_agg(f.id) into v_found
-    from (select distinct on (o.workflow_instance_id) o.id
-            from oldest o
-           order by o.workflow_instance_id, o.decided_at, o.id) f;
-  if v_found is null then
-    return 0;
-  end if;
-  return bpm_core.apply_unheld_approvals(p_tenant_id, v_found, false);
-end
-$$;
-
--- from 60_decision/drive_approval_times.sql
--- What time does to open approvals: expires them, lets one more person decide, reminds. Picks those due first, of instances nobody holds that are running;
--- the time of a suspended one goes on, its approvals are looked at when it is resumed. A reminder keeps its grid, missed ones are made up for by one.
--- Returns:  tick_result: rows done, no position, when the next falls due within a minute.
--- Writes:   approval_record, history_event, and what apply_decisions and stop_starved write. Locks: workflow_instance, skip locked.
-create or replace function bpm_core.drive_approval_times(p_tenant_id text, p_limit integer)
+create or replace function bpm_core.drive_approval_effects(
+  p_tenant_id text, p_limit integer, p_position bpm_core.pick_position, p_now timestamptz)
 returns bpm_core.tick_result
 language plpgsql volatile
 set search_path = pg_catalog, pg_temp
@@ -22924,28 +23322,103 @@ set jit = off
 set enable_sort = off
 as $$
 declare
-  v_now    timestamptz := bpm_core.now();
-  v_result bpm_core.tick_result;
-  v_found  bpm_core.candidate[];
+  v_result  bpm_core.tick_result;
+  r_scan    record;
+  r_this    record;
+  v_found   uuid[] := array[]::uuid[];
+  v_held    uuid[] := array[]::uuid[];
+  v_last    bpm_core.candidate;
+  v_all     boolean := true;
 begin
-  v_found := array(
-    select row(a.due_at, a.id, a.workflow_instance_id)::bpm_core.candidate
+  select s.* into r_scan from bpm_core.pick_start(p_position, p_now) s;
+  for r_this in
+    -- Locked while picking: instances somebody holds do not use up the limit, or one transaction that lasts would keep all others waiting.
+    select a.id, a.workflow_instance_id, a.decided_at as at, w.id is not null as ours
       from bpm_core.approval_record a
-     -- Locked while picking: instances somebody holds do not use up the limit, or one transaction that lasts would keep all others waiting.
-     cross join lateral (select w.id from bpm_core.workflow_instance w
-                          where w.tenant_id = a.tenant_id and w.id = a.workflow_instance_id and w.status = 'Running'
-                            for no key update skip locked) w
-     where a.status = 'Pending' and a.due_at is not null and a.tenant_id = p_tenant_id and a.due_at <= v_now
-     order by a.due_at, a.id
-     limit p_limit);
-  v_result.done := 0;
-  if cardinality(v_found) > 0 then
-    v_result.done := bpm_core.apply_unheld_approvals(p_tenant_id, array(select c.id from unnest(v_found) c), true);
+      left join lateral (select w.id from bpm_core.workflow_instance w
+                          where w.tenant_id = a.tenant_id and w.id = a.workflow_instance_id and w.status <> 'Suspended'
+                            for no key update skip locked) w on true
+     where a.effect = 'Pending' and a.status in ('Approved', 'Rejected', 'Expired') and a.tenant_id = p_tenant_id
+       and a.decided_at <= p_now and (a.decided_at, a.id) > (r_scan.from_at, r_scan.from_id)
+     order by a.decided_at, a.id
+  loop
+    if not r_this.ours or r_this.workflow_instance_id = any (v_held) then
+      v_all := false;
+    else
+      v_found := v_found || r_this.id;
+      v_held := v_held || r_this.workflow_instance_id;
+      if v_all then
+        v_last := row(r_this.at, r_this.id, r_this.workflow_instance_id)::bpm_core.candidate;
+      end if;
+    end if;
+    exit when cardinality(v_found) >= p_limit;
+  end loop;
+  v_result.done := bpm_core.apply_unheld_approvals(p_tenant_id, v_found, false);
+  if v_result.done < cardinality(v_found) then
+    v_last := null;
   end if;
+  v_result.next_position := bpm_core.pick_end(p_position, r_scan.look_back, r_scan.settled, r_scan.whole, v_last.at, v_last.id,
+                                     v_all and cardinality(v_found) < p_limit and v_result.done = cardinality(v_found), p_now);
+  return v_result;
+end
+$$;
+
+-- from 60_decision/drive_approval_times.sql
+-- What time does to open approvals: expires them, lets one more person decide, reminds. Picks those due first, of instances nobody holds that are running;
+-- the time of a suspended one goes on, its approvals are looked at when it is resumed: the position stays before them. A reminder keeps its grid, missed ones
+-- are made up for by one.
+-- Returns:  tick_result: rows done, the next position, when the next falls due within a minute.
+-- Writes:   approval_record, history_event, and what apply_decisions and stop_starved write. Locks: workflow_instance, skip locked.
+create or replace function bpm_core.drive_approval_times(
+  p_tenant_id text, p_limit integer, p_position bpm_core.pick_position, p_now timestamptz)
+returns bpm_core.tick_result
+language plpgsql volatile
+set search_path = pg_catalog, pg_temp
+set plan_cache_mode = force_generic_plan
+set enable_seqscan = off  set enable_hashjoin = off  set enable_mergejoin = off
+set jit = off
+set enable_sort = off
+as $$
+declare
+  v_result  bpm_core.tick_result;
+  r_scan    record;
+  r_this    record;
+  v_found   uuid[] := array[]::uuid[];
+  v_last    bpm_core.candidate;
+  v_all     boolean := true;
+begin
+  select s.* into r_scan from bpm_core.pick_start(p_position, p_now) s;
+  for r_this in
+    -- Locked while picking: instances somebody holds do not use up the limit, or one transaction that lasts would keep all others waiting.
+    select a.id, a.workflow_instance_id, a.due_at as at, w.id is not null as ours
+      from bpm_core.approval_record a
+      left join lateral (select w.id from bpm_core.workflow_instance w
+                          where w.tenant_id = a.tenant_id and w.id = a.workflow_instance_id and w.status = 'Running'
+                            for no key update skip locked) w on true
+     where a.status = 'Pending' and a.due_at is not null and a.tenant_id = p_tenant_id
+       and a.due_at <= p_now and (a.due_at, a.id) > (r_scan.from_at, r_scan.from_id)
+     order by a.due_at, a.id
+  loop
+    if not r_this.ours then
+      v_all := false;
+    else
+      v_found := v_found || r_this.id;
+      if v_all then
+        v_last := row(r_this.at, r_this.id, r_this.workflow_instance_id)::bpm_core.candidate;
+      end if;
+    end if;
+    exit when cardinality(v_found) >= p_limit;
+  end loop;
+  v_result.done := bpm_core.apply_unheld_approvals(p_tenant_id, v_found, true);
+  if v_result.done < cardinality(v_found) then
+    v_last := null;
+  end if;
+  v_result.next_position := bpm_core.pick_end(p_position, r_scan.look_back, r_scan.settled, r_scan.whole, v_last.at, v_last.id,
+                                     v_all and cardinality(v_found) < p_limit and v_result.done = cardinality(v_found), p_now);
   v_result.next_due_at := (
     select a.due_at
       from bpm_core.approval_record a
-     where a.status = 'Pending' and a.due_at is not null and a.tenant_id = p_tenant_id and a.due_at > v_now and a.due_at <= v_now + interval '1 minute'
+     where a.status = 'Pending' and a.due_at is not null and a.tenant_id = p_tenant_id and a.due_at > p_now and a.due_at <= p_now + interval '1 minute'
      order by a.due_at
      limit 1);
   return v_result;
@@ -23326,6 +23799,51 @@ begin
 end
 $$;
 
+-- from 60_decision/remove_decisions.sql
+-- The approvals with their votes and the reviews of workflow instances of the past. A review that facts rest on stays.
+-- Returns:  jsonb, how many rows of each table. Locks: nothing that lock_to_remove does not hold already.
+create or replace function bpm_core.remove_decisions(p_tenant_id text, p_workflows uuid[])
+returns jsonb
+language plpgsql volatile
+set search_path = pg_catalog, pg_temp
+set plan_cache_mode = force_generic_plan
+set enable_seqscan = off  set enable_hashjoin = off  set enable_mergejoin = off
+set jit = off
+as $$
+declare
+  v_rows jsonb := '{}'::jsonb;
+  v_n    integer;
+begin
+  delete from bpm_core.approval_vote x
+   where x.ctid = any (array(
+    select x.ctid
+      from unnest(p_workflows) k(id)
+     cross join lateral (select a.id from bpm_core.approval_record a where a.workflow_instance_id = k.id and a.tenant_id is not distinct from p_tenant_id offset 0) a
+     cross join lateral (select p_tenant_id as tenant_id, a.id offset 0) y
+     cross join lateral (select x.ctid from bpm_core.approval_vote x where x.tenant_id = y.tenant_id and x.approval_id = y.id offset 0) x));
+  get diagnostics v_n = row_count;
+  v_rows := v_rows || jsonb_build_object('approval_vote', v_n);
+  delete from bpm_core.approval_record x
+   where x.ctid = any (array(
+    select x.ctid
+      from unnest(p_workflows) k(id)
+     cross join lateral (select x.ctid, x.tenant_id from bpm_core.approval_record x where x.workflow_instance_id = k.id offset 0) x
+     where x.tenant_id = p_tenant_id));
+  get diagnostics v_n = row_count;
+  v_rows := v_rows || jsonb_build_object('approval_record', v_n);
+  delete from bpm_core.review x
+   where x.ctid = any (array(
+    select x.ctid
+      from unnest(p_workflows) k(id)
+     cross join lateral (select x.ctid, x.id, x.tenant_id from bpm_core.review x where x.workflow_instance_id = k.id offset 0) x
+     where x.tenant_id = p_tenant_id
+       and not exists (select from bpm_core.fact f where f.review_id = x.id and f.tenant_id is not distinct from x.tenant_id)));
+  get diagnostics v_n = row_count;
+  v_rows := v_rows || jsonb_build_object('review', v_n);
+  return v_rows;
+end
+$$;
+
 -- from 60_decision/return_task.sql
 -- A result that was returned: the step is offered again, as a task of its own, for a completed one is never handed out again. A person's goes back to
 -- whoever did it. The version is that of now: the instance may have been migrated.
@@ -23598,10 +24116,56 @@ begin
 end
 $$;
 
+-- from 70_delivery/accept_late_marks.sql
+-- Under the locks of their instances: of commands that are to be sent again, or are being sent again, because an attempt's end was not known (a probe
+-- had said that it never arrived, or the receiver honours keys): that this attempt did arrive after all makes them Sent, and they are sent no more.
+-- What is under way already cannot be called back; that attempt ends with the command, and what it reports is too late.
+-- A row that a claim is just taking is waited for: it holds it only for a moment and waits for nobody.
+-- Writes:   as move_commands. Locks: outbox.
+create or replace function bpm_core.accept_late_marks(p_tenant_id text, p_marks bpm_core.mark[])
+returns void
+language plpgsql volatile
+set search_path = pg_catalog, pg_temp
+set plan_cache_mode = force_generic_plan
+set enable_seqscan = off  set enable_hashjoin = off  set enable_mergejoin = off
+set jit = off
+as $$
+declare
+  v_late uuid[] := array(
+    select o.id
+      from (select p_tenant_id as tenant_id, x.* from unnest(p_marks) x offset 0) m
+      join bpm_core.outbox o on o.tenant_id = m.tenant_id and o.command_id = m.command_id
+     where o.state = 'Pending' or o.state = 'Sending' and o.fencing_token > m.fencing_token);
+begin
+  if cardinality(v_late) = 0 then
+    return;
+  end if;
+  perform
+     from (select p_tenant_id as tenant_id, l.id from unnest(v_late) l(id) offset 0) l
+     join bpm_core.outbox o on o.tenant_id = l.tenant_id and o.id = l.id
+    order by o.id
+      for no key update of o;
+  -- A new statement: it sees what a claim that was waited for did.
+  perform bpm_core.move_commands(p_tenant_id, array(
+    select distinct on (o.id)
+           row(o.id, v.state, v.arrived, v.failure, m.reported, m.receipt, m.detail, m.retry_in, m.content_hash, a.attempt, null)::bpm_core.command_move
+      from (select p_tenant_id as tenant_id, x.* from unnest(p_marks) x offset 0) m
+      join bpm_core.outbox o on o.tenant_id = m.tenant_id and o.command_id = m.command_id
+     cross join lateral jsonb_populate_record(null::bpm_core.destination, o.destination_snapshot) d
+     cross join lateral bpm_core.judge_delivery(m.reported, m.receipt, d, true, true) v
+     cross join lateral (
+        select t.attempt
+          from bpm_core.delivery_attempt t
+         where t.tenant_id = o.tenant_id and t.outbox_id = o.id and t.fencing_token = m.fencing_token and t.outcome = 'Unknown') a
+     where o.id = any (v_late) and o.state in ('Pending', 'Sending') and v.state = 'Sent'
+     order by o.id, m.item));
+end
+$$;
+
 -- from 70_delivery/accept_marks.sql
 -- Under the locks: takes the marks of attempts that are still leased under the fencing token shown. Beyond that, only one late answer counts:
 -- that an attempt whose end nobody knew did arrive. Of several such marks of one command the first counts.
--- Writes:   as move_commands.
+-- Writes:   as move_commands. Locks: as accept_late_marks, where some mark was of no use.
 create or replace function bpm_core.accept_marks(p_tenant_id text, p_marks bpm_core.mark[])
 returns void
 language plpgsql volatile
@@ -23611,9 +24175,10 @@ set enable_seqscan = off  set enable_hashjoin = off  set enable_mergejoin = off
 set jit = off
 as $$
 declare
-  v_now timestamptz := bpm_core.now();
+  v_now   timestamptz := bpm_core.now();
+  v_moves bpm_core.command_move[];
 begin
-  perform bpm_core.move_commands(p_tenant_id, array(
+  v_moves := array(
     -- The first that counts, not the first: a late mark under an old token must not stand before the right one in the same call.
     select distinct on (o.id)
            row(o.id, v.state, v.arrived, v.failure, m.reported, m.receipt, m.detail, m.retry_in, m.content_hash,
@@ -23630,7 +24195,11 @@ begin
              when o.state = 'Sending' then o.fencing_token = m.fencing_token and (o.lease_until > v_now or v.state = 'Sent')
              when o.state in ('Unknown', 'Reconciling', 'Manual') then v.state = 'Sent' and a.attempt is not null
              else false end
-     order by o.id, m.item));
+     order by o.id, m.item);
+  perform bpm_core.move_commands(p_tenant_id, v_moves);
+  if cardinality(v_moves) < cardinality(p_marks) then
+    perform bpm_core.accept_late_marks(p_tenant_id, p_marks);
+  end if;
 end
 $$;
 
@@ -24262,6 +24831,7 @@ begin
            filter (where s.destination_id is null or s.problem is not null)
     into v_leaving, v_troubles
     from sending s;
+  perform bpm_core.wake_sleepers('commands', (p_arriving[1]).tenant_id);
   perform bpm_core.open_incidents(v_troubles);
   return coalesce(v_leaving, '{}');
 end
@@ -24579,8 +25149,9 @@ $$;
 
 -- from 70_delivery/lock_slots.sql
 -- Locks free slots of one kind of a destination, at most p_wanted, and makes the rows when the bound has grown.
+-- Who makes rows waits for nobody: claims go through destinations in different orders, and two that made rows of each other's would wait for each other.
 -- Returns:  integer[], the slots.
--- Writes:   destination_slot, when rows are missing. Locks: destination_slot, skip locked.
+-- Writes:   destination_slot, when rows are missing. Locks: destination_slot, skip locked; the right to make rows, tried.
 create or replace function bpm_core.lock_slots(
   p_tenant_id text, p_destination_id uuid, p_kind bpm_core.slot_kind, p_bound integer, p_wanted integer, p_now timestamptz)
 returns integer[]
@@ -24592,7 +25163,7 @@ set jit = off
 as $$
 begin
   perform from bpm_core.destination_slot s where s.tenant_id = p_tenant_id and s.destination_id = p_destination_id and s.kind = p_kind and s.slot = p_bound;
-  if not found then
+  if not found and pg_try_advisory_xact_lock(hashtextextended(concat_ws(' ', p_destination_id, p_kind), 71)) then
     insert into bpm_core.destination_slot (tenant_id, destination_id, kind, slot, free_at)
     select p_tenant_id, p_destination_id, p_kind, n, '-infinity' from generate_series(1, p_bound) n
     on conflict do nothing;
@@ -24604,6 +25175,71 @@ begin
      order by s.slot
      limit p_wanted
        for no key update skip locked);
+end
+$$;
+
+-- from 70_delivery/maintain_domain_events.sql
+-- Forgets domain events of one tenant that every subscription has had and that were published long enough ago, oldest first. Call it until done is
+-- true. How long events are kept is the setting engine.domain_event_days. One that a subscription has not had is kept however old it is; an ended
+-- subscription keeps nothing. Parked ones stay.
+-- Returns:  one row: deleted, done (nothing is left that may go, or somebody else is at it), held_by (the subscription that keeps older ones; null: none).
+-- Raises:   BP403. BP422 limit (1..100,000).
+-- Writes:   event_outbox, event_stream. Locks: event_stream, skip locked.
+create or replace function bpm.maintain_domain_events(p_limit integer default 10000, p_tenant_id text default '')
+returns table (deleted integer, done boolean, held_by text)
+language plpgsql volatile security definer
+set search_path = pg_catalog, pg_temp
+set plan_cache_mode = force_generic_plan
+set enable_seqscan = off  set enable_hashjoin = off  set enable_mergejoin = off
+set enable_sort = off
+set jit = off
+as $$
+declare
+  v_before   timestamptz := bpm_core.now() - make_interval(days => (bpm_core.setting_value('engine.domain_event_days', '30'))::integer);
+  r_stream   bpm_core.event_stream;
+  r_slowest  record;
+  v_old      uuid[];
+  v_to       bigint;
+begin
+  perform bpm_core.enter_call(p_tenant_id, 'admin');
+  if p_limit is null or p_limit not between 1 and 100000 then
+    perform bpm_core.fail('BP422', format('The limit must be 1 to 100000, not %s.', coalesce(p_limit::text, 'null')), jsonb_build_object('limit', p_limit));
+  end if;
+  deleted := 0;
+  done := true;
+  -- Who subscribes holds it, too: nobody begins below what is deleted here.
+  select s.* into r_stream from bpm_core.event_stream s where s.tenant_id = p_tenant_id for no key update skip locked;
+  if not found then
+    return next;
+    return;
+  end if;
+  select s.code, s.cursor_no into r_slowest
+    from bpm_core.event_subscription s
+   where s.tenant_id = p_tenant_id and s.ended_at is null
+   order by s.cursor_no, s.code
+   limit 1;
+  -- Numbers are in the order of times, so the first that is too young ends it; only so many are looked at.
+  select array_agg(e.id), max(e.published_no)
+    into v_old, v_to
+    from (select e.id, e.published_no, e.published_at
+            from bpm_core.event_outbox e
+           where e.published_no is not null and e.tenant_id = p_tenant_id and e.published_no > r_stream.forgotten_no
+             and e.published_no <= coalesce(r_slowest.cursor_no, r_stream.last_no)
+           order by e.published_no
+           limit p_limit) e
+   where e.published_at < v_before;
+  deleted := coalesce(cardinality(v_old), 0);
+  done := deleted < p_limit;
+  if deleted > 0 then
+    delete from bpm_core.event_outbox e
+     using (select p_tenant_id as tenant_id, o.id from unnest(v_old) o(id) offset 0) o
+     where e.tenant_id = o.tenant_id and e.id = o.id;
+    update bpm_core.event_stream s set forgotten_no = v_to where s.tenant_id = p_tenant_id;
+  end if;
+  select r_slowest.code into held_by
+    from bpm_core.event_outbox e
+   where e.published_no is not null and e.tenant_id = p_tenant_id and e.published_no = r_slowest.cursor_no + 1 and e.published_at < v_before;
+  return next;
 end
 $$;
 
@@ -24798,7 +25434,7 @@ declare
 begin
   with move as materialized (
     select o.tenant_id, o.id, o.command_id, o.workflow_instance_id, o.token_id, o.node_id, o.state as was, o.worker_id, o.fencing_token, o.claimed_at,
-           m.state, m.reported, bpm_core.cap_json(m.receipt) as receipt, bpm_core.cap_json(m.detail) as detail, m.content_hash, m.attempt, m.actor,
+           o.attempt as under_way, m.state, m.reported, bpm_core.cap_json(m.receipt) as receipt, bpm_core.cap_json(m.detail) as detail, m.content_hash, m.attempt, m.actor,
            case when m.arrived then coalesce(o.first_sent_at, o.claimed_at) when not m.arrived then o.first_sent_at end as first_sent_at,
            coalesce(m.retry_in, bpm_core.command_delay(d, case when p.ask then o.probes + 1 else o.attempt end)) as delay,
            p.ask, not p.ask and d.resend_allowed and o.attempt < o.max_attempts as resend, d.key_retention, d.lease
@@ -24825,12 +25461,17 @@ begin
   attempted as (
     insert into bpm_core.delivery_attempt (
       tenant_id, outbox_id, attempt, late, worker_id, fencing_token, claimed_at, ended_at, reported, outcome, receipt, detail, content_hash)
-    select m.tenant_id, m.id, m.attempt, m.was <> 'Sending', coalesce(a.worker_id, m.worker_id), coalesce(a.fencing_token, m.fencing_token),
+    select m.tenant_id, m.id, m.attempt, m.was <> 'Sending' or m.attempt < m.under_way, coalesce(a.worker_id, m.worker_id), coalesce(a.fencing_token, m.fencing_token),
            coalesce(a.claimed_at, m.claimed_at), v_now, m.reported, m.state, m.receipt, m.detail, m.content_hash
       from move m
       left join bpm_core.delivery_attempt a
         on a.tenant_id = m.tenant_id and a.outbox_id = m.id and a.attempt = m.attempt and not a.late
-     where m.was = 'Sending' or m.reported is not null)
+     where m.was = 'Sending' or m.reported is not null
+    union all
+    -- The attempt that an earlier one's late answer overtook.
+    select m.tenant_id, m.id, m.under_way, false, m.worker_id, m.fencing_token, m.claimed_at, v_now, null, m.state, null, '{"error": "Overtaken"}', null
+      from move m
+     where m.was = 'Sending' and m.attempt < m.under_way)
   insert into bpm_core.history_event (tenant_id, workflow_instance_id, at, kind, token_id, node_id, from_state, to_state, actor, detail)
   select m.tenant_id, m.workflow_instance_id, v_now,
          case when m.actor is not null then 'CommandReconciled' when m.state = 'Pending' then 'CommandRetried'
@@ -25071,10 +25712,47 @@ begin
     perform bpm_core.move_commands(p_tenant_id, array[
       row(r_command.id, v_state, true, case when v_state = 'Failed' then 'DeliveryFailed' end, null, p_receipt,
           jsonb_strip_nulls(jsonb_build_object('reason', p_reason)), interval '0', null, r_command.attempt, v_actor)::bpm_core.command_move]);
+    perform bpm_core.wake_sleepers('commands', p_tenant_id);
     perform bpm_core.write_audit(p_tenant_id, v_actor, 'ReconcileCommand', 'command', p_command_id::text, null, p_reason,
       jsonb_build_object('outcome', p_outcome, 'from', r_command.state, 'state', v_state, 'receipt', p_receipt));
   end if;
   return query select p_command_id, v_state::text;
+end
+$$;
+
+-- from 70_delivery/remove_commands.sql
+-- The commands of workflow instances of the past, with their attempts.
+-- Returns:  jsonb, how many rows of each table. Locks: nothing that lock_to_remove does not hold already.
+create or replace function bpm_core.remove_commands(p_tenant_id text, p_workflows uuid[])
+returns jsonb
+language plpgsql volatile
+set search_path = pg_catalog, pg_temp
+set plan_cache_mode = force_generic_plan
+set enable_seqscan = off  set enable_hashjoin = off  set enable_mergejoin = off
+set jit = off
+as $$
+declare
+  v_rows jsonb := '{}'::jsonb;
+  v_n    integer;
+begin
+  delete from bpm_core.delivery_attempt x
+   where x.ctid = any (array(
+    select x.ctid
+      from unnest(p_workflows) k(id)
+     cross join lateral (select o.id from bpm_core.outbox o where o.workflow_instance_id = k.id and o.tenant_id is not distinct from p_tenant_id offset 0) o
+     cross join lateral (select p_tenant_id as tenant_id, o.id offset 0) y
+     cross join lateral (select x.ctid from bpm_core.delivery_attempt x where x.tenant_id = y.tenant_id and x.outbox_id = y.id offset 0) x));
+  get diagnostics v_n = row_count;
+  v_rows := v_rows || jsonb_build_object('delivery_attempt', v_n);
+  delete from bpm_core.outbox x
+   where x.ctid = any (array(
+    select x.ctid
+      from unnest(p_workflows) k(id)
+     cross join lateral (select x.ctid, x.tenant_id from bpm_core.outbox x where x.workflow_instance_id = k.id offset 0) x
+     where x.tenant_id = p_tenant_id));
+  get diagnostics v_n = row_count;
+  v_rows := v_rows || jsonb_build_object('outbox', v_n);
+  return v_rows;
 end
 $$;
 
@@ -25305,10 +25983,12 @@ $$;
 
 -- from 70_delivery/tick_domain_events.sql
 -- Publishes events: numbers them, per aggregate in the order they were written. One caller at a time per tenant; who comes second leaves it to the first.
--- Always from the first one that is Pending: from a position, an earlier one of the same aggregate could be passed over.
--- Returns:  tick_result: events published or parked.
+-- Its position is a number, not a time (position_of), and it always begins where everything before is known to be settled, never at what was reached: from
+-- there an earlier event of the same aggregate could be passed over.
+-- Returns:  tick_result: events published or parked, the next position.
 -- Writes:   event_outbox, event_stream. Locks: event_stream, skip locked.
-create or replace function bpm_core.tick_domain_events(p_tenant_id text, p_limit integer, p_now timestamptz)
+create or replace function bpm_core.tick_domain_events(
+  p_tenant_id text, p_limit integer, p_position bpm_core.pick_position, p_now timestamptz)
 returns bpm_core.tick_result
 language plpgsql volatile
 set search_path = pg_catalog, pg_temp
@@ -25318,19 +25998,38 @@ set jit = off
 set enable_sort = off
 as $$
 declare
-  v_result bpm_core.tick_result;
-  v_last   bigint;
-  v_found  uuid[];
-  v_known  uuid[];
+  v_next    bpm_core.pick_position := p_position;
+  v_mark    constant bigint := bpm_core.number_at(p_position.mark_at);
+  v_result  bpm_core.tick_result;
+  r_scan    record;
+  v_safe    bigint;
+  v_last    bigint;
+  v_reached bigint;
+  v_found   uuid[];
+  v_known   uuid[];
 begin
   v_result.done := 0;
+  v_result.next_position := v_next;
   select s.last_no into v_last from bpm_core.event_stream s where s.tenant_id = p_tenant_id for no key update skip locked;
   if not found then
     return v_result;
   end if;
-  v_found := array(
-    select e.id from bpm_core.event_outbox e where e.state = 'Pending' and e.tenant_id = p_tenant_id order by e.seq limit p_limit);
+  select s.* into r_scan from bpm_core.pick_start(p_position, p_now) s;
+  v_safe := case when r_scan.whole then 0 else bpm_core.number_at(p_position.safe_at) end;
+  select coalesce(array_agg(f.id order by f.seq), '{}'), max(f.seq)
+    into v_found, v_reached
+    from (select e.id, e.seq from bpm_core.event_outbox e where e.state = 'Pending' and e.tenant_id = p_tenant_id and e.seq > v_safe order by e.seq limit p_limit) f;
   v_result.done := cardinality(v_found);
+  -- Numbers are drawn by writers that have their transaction ids already: once those of before the mark have ended, nothing appears before it any more.
+  if r_scan.settled then
+    v_next.safe_at := bpm_core.position_of(case when v_result.done < p_limit then v_mark else least(v_mark, v_reached) end);
+    v_next.mark_at := bpm_core.position_of(greatest(v_mark, v_reached));
+    v_next.horizon := pg_snapshot_xmax(pg_current_snapshot());
+  end if;
+  if r_scan.whole and (r_scan.settled or v_result.done < p_limit) then
+    v_next.full_at := p_now;
+  end if;
+  v_result.next_position := v_next;
   if v_result.done = 0 then
     return v_result;
   end if;
@@ -25586,6 +26285,7 @@ begin
   if not found then
     perform bpm_core.fail('BP422', format('There is no destination %s any more.', p_old.destination_code));
   end if;
+  perform bpm_core.wake_sleepers('commands', p_old.tenant_id);
   insert into bpm_core.history_event (tenant_id, workflow_instance_id, at, kind, node_id, to_state, actor, detail)
   values (p_old.tenant_id, p_old.workflow_instance_id, v_now, 'CommandWritten', p_old.node_id, 'Pending', p_actor,
           jsonb_build_object('command', p_command_id, 'destination', p_old.destination_code, 'again_of', p_old.command_id));
@@ -26029,6 +26729,47 @@ returns bytea
 language sql immutable parallel safe
 as $$ select sha256(convert_to(p_actions::text, 'UTF8')) $$;
 
+-- from 75_intake/delete_events.sql
+-- Deletes events, with their decisions, evidence links and closed letters.
+-- Returns:  integer, how many. Locks: none besides.
+create or replace function bpm_core.delete_events(p_tenant_id text, p_events uuid[])
+returns integer
+language plpgsql volatile
+set search_path = pg_catalog, pg_temp
+set plan_cache_mode = force_generic_plan
+set enable_seqscan = off  set enable_hashjoin = off  set enable_mergejoin = off
+set jit = off
+as $$
+declare
+  v_n integer;
+begin
+  delete from bpm_core.event_evidence x
+   where x.ctid = any (array(
+    select x.ctid
+      from (select p_tenant_id as tenant_id, k.id from unnest(p_events) k(id) offset 0) k
+     cross join lateral (select x.ctid from bpm_core.event_evidence x where x.tenant_id = k.tenant_id and x.event_id = k.id offset 0) x));
+  delete from bpm_core.routing_decision x
+   where x.ctid = any (array(
+    select x.ctid
+      from unnest(p_events) k(id)
+     cross join lateral (select x.ctid, x.tenant_id from bpm_core.routing_decision x where x.event_id = k.id offset 0) x
+     where x.tenant_id = p_tenant_id));
+  delete from bpm_core.dead_letter x
+   where x.ctid = any (array(
+    select x.ctid
+      from unnest(p_events) k(id)
+     cross join lateral (select x.ctid, x.tenant_id from bpm_core.dead_letter x where x.event_id = k.id offset 0) x
+     where x.tenant_id = p_tenant_id));
+  delete from bpm_core.event x
+   where x.ctid = any (array(
+    select x.ctid
+      from (select p_tenant_id as tenant_id, k.id from unnest(p_events) k(id) offset 0) k
+     cross join lateral (select x.ctid from bpm_core.event x where x.tenant_id = k.tenant_id and x.id = k.id offset 0) x));
+  get diagnostics v_n = row_count;
+  return v_n;
+end
+$$;
+
 -- from 75_intake/delete_routing_rule.sql
 -- Deletes a routing rule. What it decided stays decided; events that wait are looked at anew without it.
 -- Returns:  one row: code.
@@ -26393,6 +27134,9 @@ begin
   v_evidence := array(select i from unnest(p_events) i where i.evidence is not null and i.outcome is null and i.id = any (v_new));
   if cardinality(v_evidence) > 0 then
     perform bpm_core.link_evidence(p_tenant_id, v_evidence);
+  end if;
+  if cardinality(v_new) > 0 then
+    perform bpm_core.wake_sleepers('tick', p_tenant_id);
   end if;
   return v_new;
 end
@@ -26809,6 +27553,48 @@ begin
 end
 $$;
 
+-- from 75_intake/remove_events.sql
+-- One page of a pass over the events of a tenant: those decided before the cutoff go, with their decision, letters and links; one that is linked with an instance
+-- or a task goes after that. Its key is forgotten with it: sent once more it is taken for new.
+-- Returns:  next: the last one looked at; null: there are no more. removed. reasons: why what has had its time was kept, one each. oldest_kept.
+-- Writes:   event, event_evidence, routing_decision, dead_letter. Locks: events, skip locked.
+create or replace function bpm_core.remove_events(
+  p_tenant_id text, p_after uuid, p_limit integer, p_cutoff timestamptz, out next uuid, out removed integer, out reasons text[], out oldest_kept uuid)
+language plpgsql volatile
+set search_path = pg_catalog, pg_temp
+set plan_cache_mode = force_generic_plan
+set enable_seqscan = off  set enable_hashjoin = off  set enable_mergejoin = off
+set jit = off
+set enable_sort = off
+as $$
+declare
+  v_walked uuid[];
+  v_locked uuid[];
+  v_kept   uuid[];
+begin
+  v_walked := array(
+    select e.id from bpm_core.event e
+     where e.tenant_id = p_tenant_id and e.id > p_after and e.id < bpm_core.id_at(p_cutoff + interval '1 minute')
+     order by e.id
+     limit p_limit);
+  v_locked := array(
+    select e.id
+      from (select p_tenant_id as tenant_id, w.id from unnest(v_walked) w(id) offset 0) w
+     cross join lateral (select e.id, e.decided_at from bpm_core.event e where e.tenant_id = w.tenant_id and e.id = w.id for no key update skip locked) e
+     where e.decided_at <= p_cutoff);
+  v_kept := array(
+    select k.id
+      from (select p_tenant_id as tenant_id, k.* from unnest(v_locked) with ordinality k(id, n) offset 0) k
+     where exists (select from bpm_core.event_process_instance l where l.tenant_id = k.tenant_id and l.event_id = k.id)
+        or exists (select from bpm_core.task_event l where l.tenant_id = k.tenant_id and l.event_id = k.id)
+     order by k.n);
+  removed := bpm_core.delete_events(p_tenant_id, array(select l.id from unnest(v_locked) l(id) where l.id <> all (v_kept)));
+  next := case when cardinality(v_walked) = p_limit then v_walked[p_limit] end;
+  reasons := array(select 'linked' from unnest(v_kept));
+  oldest_kept := v_kept[1];
+end
+$$;
+
 -- from 75_intake/requeue_event.sql
 -- Gives an event that failed fresh attempts; the next tick looks at it. Its row is locked before its letter, as everywhere.
 -- Raises:   BP409 the letter was discarded. Writes: event, dead_letter, audit_event.
@@ -26838,6 +27624,7 @@ begin
      set state = 'Requeued', closed_by = p_actor, closed_at = v_now
    where d.tenant_id = p_letter.tenant_id and d.id = p_letter.id;
   perform bpm_core.write_audit(p_letter.tenant_id, p_actor, 'RequeueEvent', 'event', p_letter.event_id::text, null, null, jsonb_build_object('dead_letter', p_letter.id));
+  perform bpm_core.wake_sleepers('tick', p_letter.tenant_id);
 end
 $$;
 
@@ -27129,6 +27916,33 @@ as $$
                     from generate_series(1, cardinality(string_to_array(p_event_type, '.')) - 1) n(parts))
 $$;
 
+-- from 75_intake/unlink_instances.sql
+-- The links of events with process instances of the past; the events stay, till their own time is over.
+-- Returns:  jsonb, how many rows of each table. Locks: nothing that lock_to_remove does not hold already.
+create or replace function bpm_core.unlink_instances(p_tenant_id text, p_processes uuid[])
+returns jsonb
+language plpgsql volatile
+set search_path = pg_catalog, pg_temp
+set plan_cache_mode = force_generic_plan
+set enable_seqscan = off  set enable_hashjoin = off  set enable_mergejoin = off
+set jit = off
+as $$
+declare
+  v_rows jsonb := '{}'::jsonb;
+  v_n    integer;
+begin
+  delete from bpm_core.event_process_instance x
+   where x.ctid = any (array(
+    select x.ctid
+      from unnest(p_processes) k(id)
+     cross join lateral (select x.ctid, x.tenant_id from bpm_core.event_process_instance x where x.process_instance_id = k.id offset 0) x
+     where x.tenant_id = p_tenant_id));
+  get diagnostics v_n = row_count;
+  v_rows := v_rows || jsonb_build_object('event_process_instance', v_n);
+  return v_rows;
+end
+$$;
+
 -- from 75_intake/wake_threads.sql
 -- After events left Pending: the next of each of their threads may be looked at now. Should it be held by somebody, or not be known to wait yet, it comes
 -- by itself a little later.
@@ -27241,6 +28055,7 @@ begin
            (select t.due_at from bpm_core.timer t where t.status = 'Scheduled' and t.tenant_id = p_tenant_id order by t.due_at limit 1),
            (select i.available_at from bpm_core.inbox i where i.tenant_id = p_tenant_id and i.available_at < 'infinity' order by i.available_at limit 1),
            (select t.lease_until from bpm_core.task_instance t where t.state = 'Executing' and t.tenant_id = p_tenant_id order by t.lease_until limit 1),
+           (select e.created_at from bpm_core.event_outbox e where e.state = 'Pending' and e.tenant_id = p_tenant_id order by e.seq limit 1),
            (select e.available_at from bpm_core.event e where e.dispatch_state = 'Pending' and e.tenant_id = p_tenant_id and e.available_at < 'infinity' order by e.available_at limit 1),
            (select t.ready_at from bpm_core.token t where t.state = 'Ready' and t.tenant_id = p_tenant_id and t.ready_at < 'infinity' order by t.ready_at limit 1))), 0)
     into v_due;
@@ -27262,6 +28077,7 @@ begin
    where g.tenant_id = p_tenant_id and g.state <> 'Closed';
   return next row('destinations', v_open = '[]', false,
     jsonb_build_object('open', v_open, 'remedy', 'see bpm.destination; bpm.turn_destination()'))::bpm_core.health_check;
+  return next bpm_core.subscriber_check(p_tenant_id);
   select count(*) into v_count
     from (select from bpm_core.event e where e.rules_version is not null and e.tenant_id = p_tenant_id limit 1000) c;
   return next row('waiting_events', v_count = 0, false,
@@ -27476,6 +28292,36 @@ begin
 end
 $$;
 
+-- from 80_operation/close_pass.sql
+-- Writes down how far a pass of retention has come. p_reached null: it is at its end.
+-- Writes:   retention_pass.
+create or replace function bpm_core.close_pass(p_pass bpm_core.retention_pass, p_reached uuid, p_removed integer, p_reasons text[], p_oldest_kept uuid, p_now timestamptz)
+returns bpm_core.retention_pass
+language plpgsql volatile
+set search_path = pg_catalog, pg_temp
+set plan_cache_mode = force_generic_plan
+set enable_seqscan = off  set enable_hashjoin = off  set enable_mergejoin = off
+set jit = off
+as $$
+declare
+  r_pass bpm_core.retention_pass;
+begin
+  update bpm_core.retention_pass r
+     set reached = p_reached,
+         began_at = p_pass.began_at,
+         removed = p_pass.removed + p_removed,
+         kept = p_pass.kept + cardinality(p_reasons),
+         reasons = p_pass.reasons || (
+           select coalesce(jsonb_object_agg(w.reason, coalesce((p_pass.reasons ->> w.reason)::bigint, 0) + w.times), '{}')
+             from (select w.reason, count(*) as times from unnest(p_reasons) w(reason) group by w.reason) w),
+         oldest_kept = coalesce(p_pass.oldest_kept, p_oldest_kept),
+         done_at = case when p_reached is null then p_now else r.done_at end
+   where r.tenant_id = p_pass.tenant_id and r.kind = p_pass.kind
+  returning r.* into r_pass;
+  return r_pass;
+end
+$$;
+
 -- from 80_operation/count_ready.sql
 -- How many tasks of each type are ready, each counted to p_cap at most.
 -- Returns:  jsonb {task type: count}, at most 100 types.
@@ -27637,6 +28483,26 @@ begin
 end
 $$;
 
+-- from 80_operation/detach_history.sql
+-- Detaches one month of history and marks it as ours to be dropped: what somebody else detached, to keep it elsewhere, is left alone.
+-- Not concurrently: that cannot be done in a function, and it waits for every transaction that has read the table. The lock is held for a change of the catalog.
+-- Returns:  jsonb {until, rows (as estimated), bytes}.
+-- Raises:   55P03 the lock was not to be had.
+-- Writes:   tables. Locks: history_event, access exclusive.
+create or replace function bpm_core.detach_history(p_partition text, p_until timestamptz)
+returns jsonb
+language plpgsql volatile
+set search_path = pg_catalog, pg_temp
+as $$
+begin
+  execute format('alter table bpm_core.history_event detach partition bpm_core.%I', p_partition);
+  execute format('comment on table bpm_core.%I is %L', p_partition, 'pgbpm: history detached by retention, to be dropped');
+  return (select jsonb_build_object('until', p_until, 'rows', greatest(c.reltuples, 0)::bigint, 'bytes', pg_total_relation_size(c.oid))
+            from pg_class c
+           where c.oid = format('bpm_core.%I', p_partition)::regclass);
+end
+$$;
+
 -- from 80_operation/detach_identity.sql
 -- Unties columns of ours from the host's table. Nothing else changes on either side.
 -- Returns:  boolean, true.
@@ -27661,6 +28527,43 @@ begin
 exception
   when lock_not_available then
     perform bpm_core.fail('BP503', 'One of the tables is locked by somebody else.', null, 'Try again; nothing was changed.');
+end
+$$;
+
+-- from 80_operation/detached_history.sql
+-- A month of history that retention detached and that is still to be dropped.
+-- Returns:  text, the name of the table in bpm_core; null: there is none.
+create or replace function bpm_core.detached_history()
+returns text
+language sql stable
+set search_path = pg_catalog, pg_temp
+as $$
+  select c.relname::text
+    from pg_class c
+   where c.relnamespace = 'bpm_core'::regnamespace and c.relkind = 'r' and c.relname ~ '^history_event_y[0-9]{4,}m[0-9]{2}$' and not c.relispartition
+     and obj_description(c.oid, 'pg_class') = 'pgbpm: history detached by retention, to be dropped'
+   order by c.relname
+   limit 1
+$$;
+
+-- from 80_operation/drop_history.sql
+-- Drops a month of history that was detached.
+-- Returns:  jsonb {rows (as estimated), bytes}.
+-- Raises:   55P03 somebody reads it.
+-- Writes:   tables. Locks: the table, access exclusive.
+create or replace function bpm_core.drop_history(p_partition text)
+returns jsonb
+language plpgsql volatile
+set search_path = pg_catalog, pg_temp
+as $$
+declare
+  v_detail jsonb;
+begin
+  select jsonb_build_object('rows', greatest(c.reltuples, 0)::bigint, 'bytes', pg_total_relation_size(c.oid)) into v_detail
+    from pg_class c
+   where c.oid = format('bpm_core.%I', p_partition)::regclass;
+  execute format('drop table bpm_core.%I', p_partition);
+  return v_detail;
 end
 $$;
 
@@ -27706,6 +28609,8 @@ $$;
 
 -- from 80_operation/get_trail.sql
 -- Who decided what, on which version, and what went out with which receipt: one process instance, or all of a business key, oldest first.
+-- Of an instance that retention removed only the last row is left, InstanceRemoved: when and by whom, how it had ended, and the workflow instances under which
+-- bpm.history still shows it as long as its months are kept.
 -- p_after_seq: the seq of the last row of the page before.
 -- Returns:  rows: at, process_instance_id, seq, kind, actor, what (in words), node_id, node_name, version (code and number of the workflow it was pinned to
 --           then), note, evidence [{evidence_id, object_key, sha256}], facts [{subject, name, value}], command {command_id, destination, state, attempt,
@@ -27724,6 +28629,7 @@ as $$
 declare
   v_instances uuid[];
   v_workflows uuid[];
+  v_removed   uuid[];
   v_since     timestamptz;
 begin
   perform bpm_core.enter_call(p_tenant_id, 'reader');
@@ -27738,7 +28644,13 @@ begin
      where p.tenant_id = p_tenant_id
     union all
     select p.id from bpm_core.process_instance p where p.tenant_id = p_tenant_id and p.id = p_process_instance_id);
-  if v_instances = '{}' then
+  v_removed := array(
+    select r.id
+      from (select r.tenant_id, r.id from bpm_core.removed_instance r where r.business_key = p_business_key offset 0) r
+     where r.tenant_id = p_tenant_id
+    union all
+    select r.id from bpm_core.removed_instance r where r.tenant_id = p_tenant_id and r.id = p_process_instance_id);
+  if v_instances = '{}' and v_removed = '{}' then
     perform bpm_core.fail('BP404', format('There is no process instance %s.', coalesce(p_process_instance_id::text, 'with the key ' || p_business_key)), null,
       'The view bpm.instance lists those you may see.');
   end if;
@@ -27751,20 +28663,25 @@ begin
                 from (select p_tenant_id as tenant_id, i.id from unnest(v_instances) i(id) offset 0) i
                cross join lateral (select p.created_at from bpm_core.process_instance p where p.tenant_id = i.tenant_id and p.id = i.id offset 0) p);
   return query
-  select h.at, h.process_instance_id, h.seq, h.kind, h.actor, bpm_core.trail_words(h.kind, h.to_state, h.detail), h.node_id, n.name, d.code || ' ' || v.version,
-         coalesce(h.detail ->> 'note', h.detail ->> 'reason'), x.evidence, x.facts, x.command, h.detail
-    from (select h.* from bpm_core.trail_step h
-           where h.tenant_id = p_tenant_id and h.workflow_instance_id = any (v_workflows) and h.at >= v_since and h.seq > coalesce(p_after_seq, 0)
-           order by h.seq
-           limit p_limit
-          offset 0) h
-   cross join lateral (select v.version, v.definition_id from bpm_core.workflow_version v
-                        where v.tenant_id = h.tenant_id and v.id = h.workflow_version_id offset 0) v
-   cross join lateral (select d.code from bpm_core.workflow_definition d where d.tenant_id = h.tenant_id and d.id = v.definition_id offset 0) d
-    left join lateral (select n.name from bpm_core.workflow_node n
-                        where n.tenant_id = h.tenant_id and n.workflow_version_id = h.workflow_version_id and n.node_id = h.node_id offset 0) n on true
-   cross join lateral bpm_core.trail_proof(h.tenant_id, h.kind, h.actor, h.detail) x
-   order by h.seq;
+  select t.*
+    from (
+      select h.at, h.process_instance_id, h.seq, h.kind, h.actor, bpm_core.trail_words(h.kind, h.to_state, h.detail), h.node_id, n.name, d.code || ' ' || v.version,
+             coalesce(h.detail ->> 'note', h.detail ->> 'reason'), x.evidence, x.facts, x.command, h.detail
+        from (select h.* from bpm_core.trail_step h
+               where h.tenant_id = p_tenant_id and h.workflow_instance_id = any (v_workflows) and h.at >= v_since and h.seq > coalesce(p_after_seq, 0)
+               order by h.seq
+               limit p_limit
+              offset 0) h
+       cross join lateral (select v.version, v.definition_id from bpm_core.workflow_version v
+                            where v.tenant_id = h.tenant_id and v.id = h.workflow_version_id offset 0) v
+       cross join lateral (select d.code from bpm_core.workflow_definition d where d.tenant_id = h.tenant_id and d.id = v.definition_id offset 0) d
+        left join lateral (select n.name from bpm_core.workflow_node n
+                            where n.tenant_id = h.tenant_id and n.workflow_version_id = h.workflow_version_id and n.node_id = h.node_id offset 0) n on true
+       cross join lateral bpm_core.trail_proof(h.tenant_id, h.kind, h.actor, h.detail) x
+      union all
+      select r.* from bpm_core.removals_told(p_tenant_id, v_removed, coalesce(p_after_seq, 0)) r) t
+   order by t.seq
+   limit p_limit;
 end
 $$;
 
@@ -27798,6 +28715,22 @@ as $$
      and not exists (select from bpm_core.inbox i where i.tenant_id = w.tenant_id and i.target_id = w.id and i.kind = 'Sweep')
 $$;
 
+-- from 80_operation/history_bounds.sql
+-- The monthly partitions of history.
+-- Returns:  rows: partition, from_at, until_at, oldest first.
+create or replace function bpm_core.history_bounds()
+returns table (partition text, from_at timestamptz, until_at timestamptz)
+language sql stable
+set search_path = pg_catalog, pg_temp
+as $$
+  select c.relname::text, b.bounds[1]::timestamptz, b.bounds[2]::timestamptz
+    from pg_inherits i
+    join pg_class c on c.oid = i.inhrelid
+   cross join lateral (select regexp_match(pg_get_expr(c.relpartbound, c.oid), '^FOR VALUES FROM \(''([^'']+)''\) TO \(''([^'']+)''\)')) b(bounds)
+   where i.inhparent = 'bpm_core.history_event'::regclass
+   order by 2
+$$;
+
 -- from 80_operation/history_since.sql
 -- From when on is history kept? Instances older than the oldest partition have lost theirs and cannot be judged by it.
 -- Returns:  timestamptz, the lower bound of the oldest partition.
@@ -27810,6 +28743,44 @@ as $$
     from pg_inherits i
     join pg_class c on c.oid = i.inhrelid
    where i.inhparent = 'bpm_core.history_event'::regclass
+$$;
+
+-- from 80_operation/holders_of_history.sql
+-- The workflow instances that keep a month of history: they are still there, and began before it ended, so that rows of theirs may lie in it, which replay and the
+-- audit read (I-13, I-14). All tenants; found along their primary key, whose order is that of time.
+-- Returns:  one row: instances (up to 10,000 in each tenant), oldest, its tenant_id and when it began; 0 and null: nobody needs it.
+create or replace function bpm_core.holders_of_history(
+  p_until timestamptz, out instances bigint, out oldest uuid, out tenant_id text, out since timestamptz)
+language plpgsql stable
+set search_path = pg_catalog, pg_temp
+set plan_cache_mode = force_generic_plan
+set enable_seqscan = off  set enable_hashjoin = off  set enable_mergejoin = off
+set jit = off
+set enable_sort = off
+as $$
+declare
+  v_tenant text;
+  v_bound  constant uuid := bpm_core.id_at(p_until + interval '1 minute');
+  r_held   record;
+begin
+  instances := 0;
+  for v_tenant in
+    select t.tenant_id from bpm_core.tenant t
+  loop
+    select count(*) as n, (array_agg(h.id))[1] as first, (array_agg(h.created_at))[1] as created_at into r_held
+      from (select w.id, w.created_at
+              from bpm_core.workflow_instance w
+             where w.tenant_id = v_tenant and w.id < v_bound and w.created_at < p_until
+             order by w.id
+             limit 10000) h;
+    instances := instances + r_held.n;
+    if r_held.created_at < coalesce(since, 'infinity') then
+      oldest := r_held.first;
+      tenant_id := v_tenant;
+      since := r_held.created_at;
+    end if;
+  end loop;
+end
 $$;
 
 -- from 80_operation/horizon_holders.sql
@@ -27962,6 +28933,51 @@ as $$
    where k.contype = 'f' and k.conrelid in ('bpm_core.tenant'::regclass, 'bpm_core.session_scope_link'::regclass) and starts_with(k.conname, 'host_')
      and k.conparentid = 0
    order by 1
+$$;
+
+-- from 80_operation/instances_to_remove.sql
+-- The next process instances that have had their time, along the primary key, without a lock. A page ends after p_limit of them, after p_limit × 20 that were
+-- looked at, or where those found have more than p_limit × 20 tokens, so that what one transaction removes is bounded (but for one instance of many).
+-- Returns:  one row: chosen, in order; reached: the last one looked at; null: there are no more.
+create or replace function bpm_core.instances_to_remove(
+  p_tenant_id text, p_after uuid, p_limit integer, p_now timestamptz, out chosen uuid[], out reached uuid)
+language plpgsql stable
+set search_path = pg_catalog, pg_temp
+set plan_cache_mode = force_generic_plan
+set enable_seqscan = off  set enable_hashjoin = off  set enable_mergejoin = off
+set jit = off
+set enable_sort = off
+as $$
+declare
+  v_cutoff     timestamptz;
+  v_by_version jsonb;
+  v_latest     timestamptz;
+begin
+  select c.cutoff, c.by_version, c.latest into v_cutoff, v_by_version, v_latest from bpm_core.retention_cutoffs(p_tenant_id, p_now) c;
+  -- Ids are drawn in the order of time, so whatever ended by then was made before. A minute for clocks that were set.
+  with walked as materialized (
+    select p.id, p.ended_at <= case when v_by_version ? p.process_version_id::text then (v_by_version ->> p.process_version_id::text)::timestamptz
+                                    else v_cutoff end as is_due
+      from bpm_core.process_instance p
+     where p.tenant_id = p_tenant_id and p.id > p_after and p.id < bpm_core.id_at(v_latest + interval '1 minute')
+     order by p.id
+     limit p_limit * 20),
+  due as materialized (
+    select w.id, row_number() over () as n, sum(k.tokens) over (rows between unbounded preceding and 1 preceding) as before
+      from walked w
+     cross join lateral (
+       select count(*) as tokens
+         from (select i.id from bpm_core.workflow_instance i where i.process_instance_id = w.id offset 0) i
+        cross join lateral (select from bpm_core.token t where t.workflow_instance_id = i.id offset 0) t) k
+     where w.is_due
+     limit p_limit + 1),
+  cut as (
+    select d.id from due d where d.n > p_limit or d.before >= p_limit * 20 limit 1)
+  select coalesce((select array_agg(d.id) from due d where not exists (select from cut c where c.id <= d.id)), '{}'),
+         case when exists (select from cut) then (select max(w.id::text)::uuid from walked w where w.id < (select c.id from cut c))
+              when (select count(*) from walked) = p_limit * 20 then (select max(w.id::text)::uuid from walked w) end
+    into chosen, reached;
+end
 $$;
 
 -- from 80_operation/invariant_i_01.sql
@@ -28454,8 +29470,9 @@ as $$
 $$;
 
 -- from 80_operation/invariant_i_15.sql
--- I-15: no committed domain event is lost, and per aggregate they are published in order: numbers are without gaps and doubles up to the last one, the
--- order of numbers is the order of writing, none is left behind one that was published, and nobody was told of what has no number yet.
+-- I-15: no committed domain event is lost, and per aggregate they are published in order: numbers are without gaps and doubles from the last one that was
+-- forgotten to the last one there is, the order of numbers is the order of writing, none is left behind one that was published, nobody was told of what
+-- has no number yet, and nothing was forgotten that somebody still has to be told.
 create or replace function bpm_core.invariant_i_15(p_tenant_id text)
 returns setof bpm_core.violation
 language sql stable
@@ -28475,16 +29492,21 @@ as $$
      ('parked although its type is known', e.state = 'Parked' and bpm_core.is_event_type(e.event_type))) x(rule, broken)
    where x.broken
   union all
-  select bpm_core.violation_of('I-15', p_tenant_id, 'event stream', p_tenant_id, 'numbers are missing', jsonb_build_object('last', s.last_no, 'events', c.events, 'max', c.last_one))
+  select bpm_core.violation_of('I-15', p_tenant_id, 'event stream', p_tenant_id, 'numbers are missing', jsonb_build_object('last', s.last_no, 'forgotten', s.forgotten_no, 'events', c.events, 'min', c.first_one, 'max', c.last_one))
     from bpm_core.event_stream s
-   cross join (select count(*) as events, coalesce(max(e.published_no), 0) as last_one, coalesce(min(e.published_no), 1) as first_one
+   cross join (select count(*) as events, max(e.published_no) as last_one, min(e.published_no) as first_one
                  from bpm_core.event_outbox e where e.tenant_id = p_tenant_id and e.published_no is not null) c
-   where s.tenant_id = p_tenant_id and (c.last_one <> s.last_no or c.events <> c.last_one - c.first_one + 1)
+   where s.tenant_id = p_tenant_id
+     and (c.events <> s.last_no - s.forgotten_no or c.first_one <> s.forgotten_no + 1 or c.last_one <> s.last_no)
   union all
-  select bpm_core.violation_of('I-15', p_tenant_id, 'subscription', s.code, 'told of what was not published', jsonb_build_object('cursor', s.cursor_no, 'last', t.last_no))
+  select bpm_core.violation_of('I-15', p_tenant_id, 'subscription', s.code, x.rule,
+           jsonb_build_object('cursor', s.cursor_no, 'last', t.last_no, 'forgotten', t.forgotten_no))
     from bpm_core.event_subscription s
     left join bpm_core.event_stream t on t.tenant_id = s.tenant_id
-   where s.tenant_id = p_tenant_id and s.cursor_no > coalesce(t.last_no, 0)
+   cross join lateral (values
+     ('told of what was not published', s.cursor_no > coalesce(t.last_no, 0)),
+     ('not told of what was forgotten', s.ended_at is null and s.cursor_no < t.forgotten_no)) x(rule, broken)
+   where s.tenant_id = p_tenant_id and x.broken
 $$;
 
 -- from 80_operation/invariant_i_16.sql
@@ -28627,6 +29649,8 @@ as $$
            jsonb_build_object('instance_id', k.instance_id, 'response', k.response, 'hash_bytes', length(k.request_hash)))
     from bpm_core.idempotency_key k
     left join bpm_core.process_instance p on p.tenant_id = k.tenant_id and p.id = k.instance_id
+    -- Or it was removed since: its answer stands as long as its key.
+    left join bpm_core.removed_instance r on r.tenant_id = k.tenant_id and r.id = k.instance_id
     left join bpm_core.workflow_instance w on w.tenant_id = k.tenant_id and w.id = (k.response ->> 'workflow_instance_id')::uuid
     left join bpm_core.signal s on s.tenant_id = k.tenant_id and s.id = (k.response ->> 'signal_id')::uuid
    cross join lateral (values
@@ -28636,7 +29660,7 @@ as $$
       k.operation = 'start_process' and k.response is not null
       and ((k.response ->> 'process_instance_id')::uuid is distinct from k.instance_id
            or w.id is not null and w.process_instance_id is distinct from k.instance_id)),
-     ('the instance was never started', k.operation = 'start_process' and k.instance_id is not null and p.id is null),
+     ('the instance was never started', k.operation = 'start_process' and k.instance_id is not null and p.id is null and r.id is null),
      ('the signal was never sent as the answer says',
       k.operation = 'broadcast_signal' and k.response is not null
       and (s.id is null or (k.response ->> 'receivers')::integer is distinct from s.receivers))) x(rule, broken)
@@ -29099,6 +30123,137 @@ begin
 end
 $$;
 
+-- from 80_operation/leave_traces.sql
+-- Writes down what is about to be removed.
+-- p_audit_id: the row of the audit that will tell of it.
+-- Writes:   removed_instance.
+create or replace function bpm_core.leave_traces(p_tenant_id text, p_going bpm_core.removable[], p_audit_id uuid, p_now timestamptz)
+returns void
+language plpgsql volatile
+set search_path = pg_catalog, pg_temp
+set plan_cache_mode = force_generic_plan
+set enable_seqscan = off  set enable_hashjoin = off  set enable_mergejoin = off
+set jit = off
+as $$
+begin
+  insert into bpm_core.removed_instance (tenant_id, id, process_version_id, workflow_instances, business_key, status, created_at, ended_at, removed_at, seq, audit_id)
+  select p.tenant_id, p.id, p.process_version_id, g.workflow_instances, p.business_key, p.status, p.created_at, p.ended_at, p_now,
+         nextval('bpm_core.history_event_seq_seq'), p_audit_id
+    from (select p_tenant_id as tenant_id, g.* from unnest(p_going) g offset 0) g
+   cross join lateral (select p.* from bpm_core.process_instance p where p.tenant_id = g.tenant_id and p.id = g.process_instance_id offset 0) p;
+end
+$$;
+
+-- from 80_operation/lock_to_remove.sql
+-- Locks what is to be removed, whole instances only, waiting for nobody: with everything that could still be done to them shut out, it is asked again whether
+-- they may go. For update, unlike everywhere else: the row is deleted next, and a foreign key to it may be written just now.
+-- Returns:  removable[], of p_chosen in order, with the reason why one has to stay: busy, unfinished, command, dead_letter, incident, decision, review, message.
+-- Locks:    workflow_instance, process_instance, task_instance, for update, skip locked.
+create or replace function bpm_core.lock_to_remove(p_tenant_id text, p_chosen uuid[], p_now timestamptz)
+returns bpm_core.removable[]
+language plpgsql volatile
+set search_path = pg_catalog, pg_temp
+set plan_cache_mode = force_generic_plan
+set enable_seqscan = off  set enable_hashjoin = off  set enable_mergejoin = off
+set jit = off
+as $$
+declare
+  v_workflows uuid[];
+  v_processes uuid[];
+  v_busy      uuid[];
+  v_all       bpm_core.removable[];
+begin
+  v_workflows := array(
+    select w.id
+      from (
+        select p_tenant_id as tenant_id, i.id
+          from unnest(p_chosen) p(id)
+         cross join lateral (select w.id, w.tenant_id from bpm_core.workflow_instance w where w.process_instance_id = p.id offset 0) i
+         where i.tenant_id = p_tenant_id
+         order by i.id
+        offset 0) k
+     cross join lateral (select w.id from bpm_core.workflow_instance w where w.tenant_id = k.tenant_id and w.id = k.id for update skip locked) w);
+  v_processes := array(
+    select p.id
+      from (select p_tenant_id as tenant_id, k.id from unnest(p_chosen) k(id) order by k.id offset 0) k
+     cross join lateral (select p.id from bpm_core.process_instance p where p.tenant_id = k.tenant_id and p.id = k.id for update skip locked) p);
+  v_busy := array(
+    select i.id
+      from unnest(v_workflows) i(id)
+     cross join lateral (select count(*) as n from (select from bpm_core.task_instance t where t.workflow_instance_id = i.id offset 0) t) a
+     cross join lateral (select count(*) as n
+                           from (select from bpm_core.task_instance t where t.workflow_instance_id = i.id for update skip locked) t) l
+     where a.n <> l.n);
+  select array_agg(row(p.id, w.ids, case when p.id <> all (v_processes) or not w.ids <@ v_workflows or w.ids && v_busy then 'busy'
+                                         else bpm_core.reason_to_keep(p_tenant_id, p.id, w.ids, p_now) end)::bpm_core.removable order by p.n)
+    into v_all
+    from unnest(p_chosen) with ordinality p(id, n)
+   cross join lateral (select coalesce(array_agg(w.id), '{}') as ids
+                         from (select w.id, w.tenant_id from bpm_core.workflow_instance w where w.process_instance_id = p.id offset 0) w
+                        where w.tenant_id = p_tenant_id) w;
+  return coalesce(v_all, '{}');
+end
+$$;
+
+-- from 80_operation/maintain_history.sql
+-- Parts with one month of history that has had its time, as the setting retention.history_months says; by default none has. In two steps, each a call: it is detached, which
+-- needs the whole table for an instant and gives up if that is not to be had at once; then it is dropped, which takes as long as its files are large and hinders
+-- nobody. A month that any instance still there may have history in is kept. Call it until it returns no row that says Detached or Dropped.
+-- Returns:  one row: partition, action (Detached, Dropped, Kept), detail ({until, rows, bytes}; of Kept: {instances, oldest, tenant_id, since}); none: nothing is due.
+-- Raises:   BP403 not admin of the tenant without a name. BP503 the lock was not to be had in time: call again.
+-- Writes:   tables, audit_event, retention_pass. Locks: history_event, access exclusive, at most 200 ms waited for; then only the month that is dropped.
+create or replace function bpm.maintain_history(p_tenant_id text default '')
+returns table (partition text, action text, detail jsonb)
+language plpgsql volatile security definer
+set search_path = pg_catalog, pg_temp
+set lock_timeout = '200ms'
+as $$
+declare
+  v_months  integer;
+  v_now     timestamptz := bpm_core.now();
+  v_until   timestamptz;
+  v_holders record;
+begin
+  perform bpm_core.enter_call(p_tenant_id, 'admin');
+  if p_tenant_id <> '' then
+    perform bpm_core.fail('BP403', 'Partitions hold the history of all tenants; only an admin of the tenant without a name maintains them.');
+  end if;
+  partition := bpm_core.detached_history();
+  if partition is not null then
+    action := 'Dropped';
+    detail := bpm_core.drop_history(partition);
+    perform bpm_core.write_audit('', bpm_core.caller(), 'DropHistory', 'history', partition, null, null, detail);
+    return next;
+    return;
+  end if;
+  v_months := (bpm_core.setting_value('retention.history_months', 'null') #>> '{}')::integer;
+  select b.partition, b.until_at into partition, v_until
+    from bpm_core.history_bounds() b
+   where b.until_at <= (date_trunc('month', v_now at time zone 'UTC') - make_interval(months => v_months)) at time zone 'UTC'
+   order by b.until_at
+   limit 1;
+  if partition is null then
+    perform bpm_core.close_pass(bpm_core.open_pass('', 'history', v_now), null, 0, '{}', null, v_now);
+    return;
+  end if;
+  v_holders := bpm_core.holders_of_history(v_until);
+  if v_holders.instances > 0 then
+    action := 'Kept';
+    perform bpm_core.close_pass(bpm_core.open_pass('', 'history', v_now), null, 0, '{}', null, v_now);
+    detail := jsonb_build_object('until', v_until, 'instances', v_holders.instances, 'oldest', v_holders.oldest, 'tenant_id', v_holders.tenant_id,
+                                 'since', v_holders.since);
+  else
+    action := 'Detached';
+    detail := bpm_core.detach_history(partition, v_until);
+    perform bpm_core.write_audit('', bpm_core.caller(), 'DetachHistory', 'history', partition, null, null, detail);
+  end if;
+  return next;
+exception
+  when lock_not_available then
+    perform bpm_core.fail('BP503', 'The history table is in use by somebody else.', null, 'Call again; nothing was changed.');
+end
+$$;
+
 -- from 80_operation/maintain_partitions.sql
 -- Creates the monthly partitions of history that are missing: last month, this month, p_months ahead. Run it now and then; ready() warns in time.
 -- Returns:  one row per month: partition, action Created or Present.
@@ -29123,6 +30278,49 @@ exception
 end
 $$;
 
+-- from 80_operation/maintain_tenant.sql
+-- Removes what has had its time in one tenant, one bounded page of it; what is kept for how long is said by the settings retention.*, by default everything for
+-- ever. Call it until the outcome is Done: each call goes on where the last one stopped.
+-- p_kind: instances (process instances that ended, with everything in them), events (decided, with their links), messages (expired), traces (what is left of
+-- removed instances, when their history is gone).
+-- Returns:  one row: kind, outcome (Off: the settings keep all; Busy: somebody else is at it; More; Done: the end of a pass), removed by this call, rows of each
+--           table; and of the pass so far removed_in_pass, kept (had its time, but has to stay), reasons {reason: how many}, oldest_kept.
+-- Raises:   BP400 unknown kind. BP403. BP422 limit (1..10000).
+-- Writes:   what it removes, retention_pass, removed_instance, audit_event. Locks: what it removes, skip locked: it waits for nobody.
+create or replace function bpm.maintain_tenant(p_kind text default 'instances', p_limit integer default 500, p_tenant_id text default '')
+returns table (kind text, outcome text, removed integer, rows jsonb, removed_in_pass bigint, kept bigint, reasons jsonb, oldest_kept uuid)
+language plpgsql volatile security definer
+set search_path = pg_catalog, pg_temp
+set plan_cache_mode = force_generic_plan
+set enable_seqscan = off  set enable_hashjoin = off  set enable_mergejoin = off
+set jit = off
+set lock_timeout = '10s'
+as $$
+declare
+  v_now    timestamptz := bpm_core.now();
+  v_cutoff timestamptz;
+  r_pass   bpm_core.retention_pass;
+  r_page   record;
+begin
+  perform bpm_core.enter_call(p_tenant_id, 'admin');
+  if coalesce(p_kind, '') not in ('instances', 'events', 'messages', 'traces') then
+    perform bpm_core.fail('BP400', format('There is nothing called %L to be removed.', p_kind), jsonb_build_object('kind', p_kind),
+      'It is instances, events, messages or traces.');
+  elsif p_limit is null or p_limit not between 1 and 10000 then
+    perform bpm_core.fail('BP422', format('The limit must be 1 to 10000, not %s.', coalesce(p_limit::text, 'null')), jsonb_build_object('limit', p_limit));
+  end if;
+  v_cutoff := bpm_core.retention_cutoff(p_kind, p_tenant_id, v_now);
+  r_pass := case when v_cutoff is not null then bpm_core.open_pass(p_tenant_id, p_kind, v_now) end;
+  if r_pass.tenant_id is null then
+    return query select p_kind, case when v_cutoff is null then 'Off' else 'Busy' end, 0, '{}'::jsonb, 0::bigint, 0::bigint, '{}'::jsonb, null::uuid;
+    return;
+  end if;
+  r_page := bpm_core.remove_page(r_pass, p_limit, v_cutoff, bpm_core.caller(), v_now);
+  return query select p_kind, case when (r_page.pass).reached is null then 'Done' else 'More' end, r_page.removed, r_page.rows, (r_page.pass).removed,
+                      (r_page.pass).kept, (r_page.pass).reasons, (r_page.pass).oldest_kept;
+end
+$$;
+
 -- from 80_operation/may_refer.sql
 -- May this role make a foreign key to these columns, and read them?
 -- Returns:  boolean.
@@ -29142,8 +30340,8 @@ $$;
 
 -- from 80_operation/metrics.sql
 -- Numbers for monitoring: what is open in one tenant. Each is counted along its own small index, and no further than counted_to.
--- Returns:  jsonb {at, counted_to, tasks, tokens, timers, inbox, messages, approvals, commands, destinations, events, incidents, dead_letters,
---           rows (estimates over all tenants, for the tenant without a name only)}.
+-- Returns:  jsonb {at, counted_to, tasks, tokens, timers, inbox, messages, approvals, commands, destinations, domain_events, events, incidents,
+--           dead_letters, rows (estimates over all tenants, for the tenant without a name only)}.
 -- Raises:   BP403.
 create or replace function bpm.metrics(p_tenant_id text default '')
 returns jsonb
@@ -29179,6 +30377,11 @@ begin
     'destinations', jsonb_build_object(
       'open', (select count(*) from (select from bpm_core.destination_gate g where g.state = 'Open' and g.tenant_id = p_tenant_id limit v_cap) c),
       'half_open', (select count(*) from (select from bpm_core.destination_gate g where g.state = 'HalfOpen' and g.tenant_id = p_tenant_id limit v_cap) c)),
+    'domain_events', jsonb_build_object(
+      'pending', (select count(*) from (select from bpm_core.event_outbox e where e.state = 'Pending' and e.tenant_id = p_tenant_id limit v_cap) c),
+      'most_behind', (select max(t.last_no - s.cursor_no) from bpm_core.event_stream t
+                        join bpm_core.event_subscription s on s.tenant_id = t.tenant_id and s.ended_at is null
+                       where t.tenant_id = p_tenant_id)),
     'events', jsonb_build_object(
       'pending', (select count(*) from (select from bpm_core.event e where e.dispatch_state = 'Pending' and e.tenant_id = p_tenant_id limit v_cap) c),
       'waiting', (select count(*) from (select from bpm_core.event e where e.rules_version is not null and e.tenant_id = p_tenant_id limit v_cap) c)),
@@ -29346,6 +30549,39 @@ as $$
       limit 1) c
 $$;
 
+-- from 80_operation/open_pass.sql
+-- Goes on with a pass of retention, or begins the next. One at a time in a tenant: whoever comes second is told so and goes.
+-- Returns:  retention_pass; null: somebody else is at it.
+-- Writes:   retention_pass. Locks: its row, skip locked, to the end of the transaction.
+create or replace function bpm_core.open_pass(p_tenant_id text, p_kind text, p_now timestamptz)
+returns bpm_core.retention_pass
+language plpgsql volatile
+set search_path = pg_catalog, pg_temp
+set plan_cache_mode = force_generic_plan
+set enable_seqscan = off  set enable_hashjoin = off  set enable_mergejoin = off
+set jit = off
+as $$
+declare
+  r_pass bpm_core.retention_pass;
+begin
+  if not exists (select from bpm_core.retention_pass r where r.tenant_id = p_tenant_id and r.kind = p_kind) then
+    insert into bpm_core.retention_pass (tenant_id, kind, began_at) values (p_tenant_id, p_kind, p_now) on conflict do nothing;
+  end if;
+  select r.* into r_pass from bpm_core.retention_pass r where r.tenant_id = p_tenant_id and r.kind = p_kind for no key update skip locked;
+  if r_pass.tenant_id is null then
+    return null;
+  elsif r_pass.reached is null then
+    r_pass.reached := '00000000-0000-0000-0000-000000000000';
+    r_pass.began_at := p_now;
+    r_pass.removed := 0;
+    r_pass.kept := 0;
+    r_pass.reasons := '{}';
+    r_pass.oldest_kept := null;
+  end if;
+  return r_pass;
+end
+$$;
+
 -- from 80_operation/orphans_of_catalog.sql
 -- References of the catalog and of shared tables that are no foreign keys, and point at nothing.
 -- Returns:  rows (kind, id, refers_to, which).
@@ -29490,7 +30726,7 @@ as $$
 $$;
 
 -- from 80_operation/orphans_of_tasks.sql
--- References of tasks, attempts, results, dead letters, approvals and commands that are no foreign keys, and point at nothing.
+-- References of tasks, attempts, results, reviews, dead letters, approvals and commands that are no foreign keys, and point at nothing.
 -- Returns:  rows (kind, id, refers_to, which).
 create or replace function bpm_core.orphans_of_tasks(p_tenant_id text)
 returns table (kind text, id text, refers_to text, which text)
@@ -29513,9 +30749,20 @@ as $$
   union all
   select o.kind, o.task_id::text, 'task', o.task_id::text
     from (
-      select 'execution' as kind, e.task_instance_id as task_id from bpm_core.execution e where e.tenant_id = p_tenant_id
+      -- What facts rest on outlives its instance.
+      select 'execution' as kind, e.task_instance_id as task_id
+        from bpm_core.execution e
+       where e.tenant_id = p_tenant_id
+         and not exists (select from bpm_core.fact f where f.tenant_id = e.tenant_id and f.task_instance_id = e.task_instance_id and f.attempt = e.attempt)
       union all
-      select 'result', r.task_instance_id from bpm_core.result r where r.tenant_id = p_tenant_id
+      select 'result', r.task_instance_id
+        from bpm_core.result r
+       where r.tenant_id = p_tenant_id
+         and not exists (select from bpm_core.fact f where f.tenant_id = r.tenant_id and f.task_instance_id = r.task_instance_id and f.attempt = r.attempt)
+      union all
+      select 'review', r.task_instance_id
+        from bpm_core.review r
+       where r.tenant_id = p_tenant_id and not exists (select from bpm_core.fact f where f.tenant_id = r.tenant_id and f.review_id = r.id)
       union all
       select 'dead_letter', d.task_instance_id from bpm_core.dead_letter d where d.tenant_id = p_tenant_id and d.task_instance_id is not null) o
     left join bpm_core.task_instance t on t.tenant_id = p_tenant_id and t.id = o.task_id
@@ -29556,7 +30803,9 @@ begin
     select jsonb_build_object('ready', bool_and(c.ok or not c.required), 'checks', jsonb_agg(to_jsonb(c)))
       from (select u.* from bpm_core.upkeep_checks() u
             union all
-            select b.* from bpm_core.backlog_checks(p_tenant_id) b) c);
+            select b.* from bpm_core.backlog_checks(p_tenant_id) b
+            union all
+            select r.* from bpm_core.retention_check(p_tenant_id) r) c);
 end
 $$;
 
@@ -29586,6 +30835,63 @@ as $$
     from hop h
    where h.task_type is not null
    limit p_limit
+$$;
+
+-- from 80_operation/reason_to_keep.sql
+-- Under the locks: why a process instance that has had its time has to stay all the same.
+--   unfinished   it, or a workflow of it, has not ended, or something is on its way to it
+--   command      a command of it may still be sent, or nobody knows whether it arrived
+--   dead_letter  one is open: somebody may requeue it
+--   incident     one is open
+--   decision     an approval has not been decided, or its effect is still to come
+--   review       one is open
+--   message      it got one whose message_id is still to be known again (engine.idempotency_key_days)
+-- Returns:  text; null: it may go.
+create or replace function bpm_core.reason_to_keep(p_tenant_id text, p_process_instance_id uuid, p_workflows uuid[], p_now timestamptz)
+returns text
+language plpgsql stable
+set search_path = pg_catalog, pg_temp
+set plan_cache_mode = force_generic_plan
+set enable_seqscan = off  set enable_hashjoin = off  set enable_mergejoin = off
+set jit = off
+as $$
+declare
+  v_since timestamptz := p_now - (bpm_core.key_expiry(p_now) - p_now);
+begin
+  return case
+    when not exists (select from bpm_core.process_instance p
+                      where p.tenant_id = p_tenant_id and p.id = p_process_instance_id and p.status in ('Completed', 'Failed', 'Cancelled'))
+      or exists (select from unnest(p_workflows || p_process_instance_id) k(id) cross join lateral (select from bpm_core.inbox i where i.target_id = k.id offset 0) i)
+      or exists (select
+                   from (select p_tenant_id as tenant_id, k.id from unnest(p_workflows) k(id) offset 0) k
+                  cross join lateral (select w.status from bpm_core.workflow_instance w where w.tenant_id = k.tenant_id and w.id = k.id offset 0) w
+                  where w.status in ('Running', 'Suspended')) then 'unfinished'
+    when exists (select
+                   from unnest(p_workflows) k(id)
+                  cross join lateral (select o.ended_at from bpm_core.outbox o where o.workflow_instance_id = k.id offset 0) o
+                  where o.ended_at is null) then 'command'
+    when exists (select
+                   from unnest(p_workflows) k(id)
+                  cross join lateral (select d.state from bpm_core.dead_letter d where d.workflow_instance_id = k.id offset 0) d
+                  where d.state = 'Open') then 'dead_letter'
+    when exists (select
+                   from unnest(p_workflows) k(id)
+                  cross join lateral (select i.state from bpm_core.incident i where i.workflow_instance_id = k.id offset 0) i
+                  where i.state = 'Open') then 'incident'
+    when exists (select
+                   from unnest(p_workflows) k(id)
+                  cross join lateral (select a.status, a.effect from bpm_core.approval_record a where a.workflow_instance_id = k.id offset 0) a
+                  where a.status = 'Pending' or a.effect = 'Pending' and a.status <> 'Cancelled') then 'decision'
+    when exists (select
+                   from unnest(p_workflows) k(id)
+                  cross join lateral (select r.state from bpm_core.review r where r.workflow_instance_id = k.id offset 0) r
+                  where r.state = 'Open') then 'review'
+    when exists (select
+                   from (select p_tenant_id as tenant_id, k.id from unnest(bpm_core.messages_of(p_tenant_id, p_workflows)) k(id) offset 0) k
+                  cross join lateral (select m.message_id, m.received_at from bpm_core.message m where m.tenant_id = k.tenant_id and m.id = k.id offset 0) m
+                  where m.message_id is not null and m.received_at > v_since) then 'message'
+  end;
+end
 $$;
 
 -- from 80_operation/referrers.sql
@@ -29646,6 +30952,155 @@ as $$
    where p_kind = 'process' and r.tenant_id = p_tenant_id and r.process_code = p_code
 $$;
 
+-- from 80_operation/removals_told.sql
+-- What a trail tells of process instances that retention removed.
+-- Returns:  one row each, as get_trail: kind InstanceRemoved; detail {status, created_at, ended_at, workflow_instances} and, as the audit has it, the batch it went with.
+create or replace function bpm_core.removals_told(p_tenant_id text, p_removed uuid[], p_after_seq bigint)
+returns table (at timestamptz, process_instance_id uuid, seq bigint, kind text, actor text, what text, node_id text, node_name text, version text, note text,
+               evidence jsonb, facts jsonb, command jsonb, detail jsonb)
+language plpgsql stable
+set search_path = pg_catalog, pg_temp
+set plan_cache_mode = force_generic_plan
+set enable_seqscan = off  set enable_hashjoin = off  set enable_mergejoin = off
+set jit = off
+as $$
+begin
+  return query
+  select r.removed_at, r.id, r.seq, 'InstanceRemoved', a.actor,
+         format('removed with all its rows, %s days after it ended (%s)', floor(extract(epoch from r.removed_at - r.ended_at) / 86400), r.status),
+         null, null, d.code || ' ' || v.version, null, null::jsonb, null::jsonb, null::jsonb,
+         jsonb_build_object('status', r.status, 'created_at', r.created_at, 'ended_at', r.ended_at, 'workflow_instances', r.workflow_instances,
+                            'audit_id', r.audit_id, 'batch', a.detail)
+    from (select p_tenant_id as tenant_id, k.id from unnest(p_removed) k(id) offset 0) k
+   cross join lateral (select r.* from bpm_core.removed_instance r where r.tenant_id = k.tenant_id and r.id = k.id offset 0) r
+    left join lateral (select a.actor, a.detail from bpm_core.audit_event a where a.tenant_id = r.tenant_id and a.id = r.audit_id offset 0) a on true
+    left join lateral (select v.definition_id, v.version from bpm_core.process_version v where v.tenant_id = r.tenant_id and v.id = r.process_version_id offset 0) v on true
+    left join lateral (select d.code from bpm_core.process_definition d where d.tenant_id = r.tenant_id and d.id = v.definition_id offset 0) d on true
+   where r.seq > p_after_seq;
+end
+$$;
+
+-- from 80_operation/remove_instances.sql
+-- One page of a pass over the process instances of a tenant: those that have had their time go, with everything in them; what has to stay is counted.
+-- Facts stay with the results and reviews they rest on, and so do history, the audit, idempotency keys, evidence and business cases. What is left of an
+-- instance is its row in removed_instance.
+-- Returns:  next: the last one looked at; null: there are no more. removed. reasons: why what has had its time was kept, one each. oldest_kept. rows: how many of
+--           each table.
+-- Writes:   every table of instances, removed_instance, audit_event. Locks: lock_to_remove.
+create or replace function bpm_core.remove_instances(
+  p_tenant_id text, p_after uuid, p_limit integer, p_actor text, p_now timestamptz,
+  out next uuid, out removed integer, out reasons text[], out oldest_kept uuid, out rows jsonb)
+language plpgsql volatile
+set search_path = pg_catalog, pg_temp
+set plan_cache_mode = force_generic_plan
+set enable_seqscan = off  set enable_hashjoin = off  set enable_mergejoin = off
+set jit = off
+as $$
+declare
+  v_page      record;
+  v_all       bpm_core.removable[];
+  v_processes uuid[];
+  v_workflows uuid[];
+  v_audit     uuid := bpm_core.new_id();
+begin
+  v_page := bpm_core.instances_to_remove(p_tenant_id, p_after, p_limit, p_now);
+  v_all := bpm_core.lock_to_remove(p_tenant_id, v_page.chosen, p_now);
+  v_processes := array(select a.process_instance_id from unnest(v_all) a where a.reason is null);
+  v_workflows := array(select w.id from unnest(v_all) a cross join lateral unnest(a.workflow_instances) w(id) where a.reason is null);
+  rows := '{}';
+  if v_processes <> '{}' then
+    perform bpm_core.leave_traces(p_tenant_id, array(select a from unnest(v_all) a where a.reason is null), v_audit, p_now);
+    rows := bpm_core.remove_decisions(p_tenant_id, v_workflows)
+         || bpm_core.remove_tasks(p_tenant_id, v_workflows, bpm_core.tasks_of(p_tenant_id, v_workflows))
+         || bpm_core.remove_commands(p_tenant_id, v_workflows)
+         || bpm_core.unlink_instances(p_tenant_id, v_processes)
+         || bpm_core.remove_waits(p_tenant_id, v_workflows)
+         || bpm_core.remove_paths(p_tenant_id, v_processes, v_workflows);
+    rows := (select jsonb_object_agg(r.key, r.value) from jsonb_each(rows) r where r.value <> '0');
+    insert into bpm_core.audit_event (tenant_id, id, actor, action, aggregate_type, aggregate_id, detail, at)
+    values (p_tenant_id, v_audit, p_actor, 'RemoveInstances', 'retention', 'instances',
+            jsonb_build_object('process_instances', cardinality(v_processes), 'first', v_processes[1], 'last', v_processes[cardinality(v_processes)], 'rows', rows), p_now);
+  end if;
+  next := v_page.reached;
+  removed := cardinality(v_processes);
+  reasons := array(select a.reason from unnest(v_all) a where a.reason is not null);
+  oldest_kept := (select a.process_instance_id from unnest(v_all) with ordinality a where a.reason is not null order by a.ordinality limit 1);
+end
+$$;
+
+-- from 80_operation/remove_page.sql
+-- One page of a pass of retention, whatever it removes.
+-- Returns:  pass as it is now, removed, rows of each table.
+-- Writes:   what it removes, audit_event, retention_pass.
+create or replace function bpm_core.remove_page(
+  p_pass bpm_core.retention_pass, p_limit integer, p_cutoff timestamptz, p_actor text, p_now timestamptz,
+  out pass bpm_core.retention_pass, out removed integer, out rows jsonb)
+language plpgsql volatile
+set search_path = pg_catalog, pg_temp
+set plan_cache_mode = force_generic_plan
+set enable_seqscan = off  set enable_hashjoin = off  set enable_mergejoin = off
+set jit = off
+as $$
+declare
+  v_tenant text := p_pass.tenant_id;
+  v_next   uuid;
+  v_why    text[] := '{}'::text[];
+  v_oldest uuid;
+begin
+  case p_pass.kind
+    when 'instances' then
+      select i.next, i.removed, i.reasons, i.oldest_kept, i.rows into v_next, removed, v_why, v_oldest, rows
+        from bpm_core.remove_instances(v_tenant, p_pass.reached, p_limit, p_actor, p_now) i;
+    when 'events' then
+      select e.next, e.removed, e.reasons, e.oldest_kept into v_next, removed, v_why, v_oldest
+        from bpm_core.remove_events(v_tenant, p_pass.reached, p_limit, p_cutoff) e;
+    when 'messages' then
+      select m.next, m.removed into v_next, removed from bpm_core.remove_messages(v_tenant, p_pass.reached, p_limit, p_cutoff) m;
+    when 'traces' then
+      select t.next, t.removed into v_next, removed from bpm_core.remove_traces(v_tenant, p_pass.reached, p_limit, p_cutoff) t;
+  end case;
+  rows := coalesce(rows, '{}');
+  if removed > 0 and p_pass.kind <> 'instances' then
+    perform bpm_core.write_audit(v_tenant, p_actor, 'Remove' || initcap(p_pass.kind), 'retention', p_pass.kind, null, null,
+                                 jsonb_build_object('removed', removed, 'until', p_cutoff));
+  end if;
+  pass := bpm_core.close_pass(p_pass, v_next, removed, v_why, v_oldest, p_now);
+end
+$$;
+
+-- from 80_operation/remove_traces.sql
+-- One page of a pass over what is left of removed instances: it goes when none of their history is there any more and no idempotency key speaks of them.
+-- Returns:  next: the last one looked at; null: there are no more. removed.
+-- Writes:   removed_instance. Locks: its rows, skip locked.
+create or replace function bpm_core.remove_traces(p_tenant_id text, p_after uuid, p_limit integer, p_cutoff timestamptz, out next uuid, out removed integer)
+language plpgsql volatile
+set search_path = pg_catalog, pg_temp
+set plan_cache_mode = force_generic_plan
+set enable_seqscan = off  set enable_hashjoin = off  set enable_mergejoin = off
+set jit = off
+set enable_sort = off
+as $$
+declare
+  v_walked uuid[];
+begin
+  v_walked := array(
+    select r.id from bpm_core.removed_instance r
+     where r.tenant_id = p_tenant_id and r.id > p_after and r.id < bpm_core.id_at(p_cutoff + interval '1 minute')
+     order by r.id
+     limit p_limit);
+  delete from bpm_core.removed_instance x
+   where x.ctid = any (array(
+    select r.ctid
+      from (select p_tenant_id as tenant_id, w.id from unnest(v_walked) w(id) offset 0) w
+     cross join lateral (select r.ctid, r.id, r.removed_at from bpm_core.removed_instance r
+                          where r.tenant_id = w.tenant_id and r.id = w.id for no key update skip locked) r
+     where r.removed_at < p_cutoff
+       and not exists (select from bpm_core.idempotency_key k where k.instance_id = r.id and k.tenant_id is not distinct from p_tenant_id)));
+  get diagnostics removed = row_count;
+  next := case when cardinality(v_walked) = p_limit then v_walked[p_limit] end;
+end
+$$;
+
 -- from 80_operation/replay.sql
 -- Rebuilds the tokens of one workflow instance from history: as they were after the row p_upto, or as they are.
 -- Returns:  one row per token born until then: token_id, node_id, state. The same every time; without p_upto equal to the live tokens (I-14).
@@ -29683,6 +31138,74 @@ as $$
      and (p_instance_id is null or s.workflow_instance_id = p_instance_id)
      and (p_upto is null or s.seq <= p_upto)
    order by s.workflow_instance_id, s.token_id, s.seq desc
+$$;
+
+-- from 80_operation/retention_check.sql
+-- ready(): is what the settings let go really removed? Not when no pass has come to its end for a week.
+-- Returns:  health_check; detail {overdue: [kinds], remedy}.
+create or replace function bpm_core.retention_check(p_tenant_id text)
+returns bpm_core.health_check
+language plpgsql stable
+set search_path = pg_catalog, pg_temp
+as $$
+declare
+  v_overdue jsonb;
+begin
+  select coalesce(jsonb_agg(k.kind order by k.kind), '[]') into v_overdue
+    from (select x.kind, x.tenant_id, max(s.updated_at) as set_at
+            from (values ('instances', p_tenant_id, 'retention.instance_days'), ('instances', p_tenant_id, 'retention.process_days'),
+                         ('events', p_tenant_id, 'retention.event_days'), ('messages', p_tenant_id, 'retention.event_days'),
+                         ('history', '', 'retention.history_months')) x(kind, tenant_id, name)
+            join bpm_core.setting s on s.name = x.name
+           group by x.kind, x.tenant_id) k
+    left join bpm_core.retention_pass r on r.tenant_id = k.tenant_id and r.kind = k.kind
+   where coalesce(r.done_at, k.set_at) < bpm_core.now() - interval '7 days';
+  return row('retention', v_overdue = '[]', false, jsonb_build_object('overdue', v_overdue, 'remedy', 'pgbpm maintain'))::bpm_core.health_check;
+end
+$$;
+
+-- from 80_operation/retention_cutoff.sql
+-- Until when has something to have ended, been decided or been removed to have had its time?
+-- Returns:  timestamptz; null: it is kept for ever.
+create or replace function bpm_core.retention_cutoff(p_kind text, p_tenant_id text, p_now timestamptz)
+returns timestamptz
+language plpgsql stable
+set search_path = pg_catalog, pg_temp
+as $$
+declare
+  v_event_days integer := (bpm_core.setting_value('retention.event_days', 'null') #>> '{}')::integer;
+begin
+  return case p_kind
+    when 'instances' then (bpm_core.retention_cutoffs(p_tenant_id, p_now)).latest
+    when 'events' then p_now - make_interval(days => v_event_days)
+    -- A message_id is to be known again as long as an idempotency key.
+    when 'messages' then least(p_now - make_interval(days => v_event_days), p_now - (bpm_core.key_expiry(p_now) - p_now))
+    when 'traces' then case when bpm_core.setting_value('retention.history_months', 'null') <> 'null' then bpm_core.history_since() end
+  end;
+end
+$$;
+
+-- from 80_operation/retention_cutoffs.sql
+-- Until when must a process instance have ended to have had its time? As the settings retention.instance_days and retention.process_days say.
+-- Returns:  one row: cutoff (null: kept for ever), by_version (process version -> cutoff or null, where the setting names the process), latest of all (null:
+--           nothing is ever removed).
+create or replace function bpm_core.retention_cutoffs(
+  p_tenant_id text, p_now timestamptz, out cutoff timestamptz, out by_version jsonb, out latest timestamptz)
+language plpgsql stable
+set search_path = pg_catalog, pg_temp
+set plan_cache_mode = force_generic_plan
+set enable_seqscan = off  set enable_hashjoin = off  set enable_mergejoin = off
+set jit = off
+as $$
+begin
+  cutoff := p_now - make_interval(days => (bpm_core.setting_value('retention.instance_days', 'null') #>> '{}')::integer);
+  select coalesce(jsonb_object_agg(v.id, p_now - make_interval(days => s.days)), '{}'), greatest(cutoff, max(p_now - make_interval(days => s.days)))
+    into by_version, latest
+    from (select p_tenant_id as tenant_id, s.key as code, s.value::integer as days
+            from jsonb_each_text(bpm_core.setting_value('retention.process_days', '{}')) s offset 0) s
+   cross join lateral (select d.id from bpm_core.process_definition d where d.tenant_id = s.tenant_id and d.code = s.code offset 0) d
+   cross join lateral (select v.id from bpm_core.process_version v where v.tenant_id = s.tenant_id and v.definition_id = d.id offset 0) v;
+end
 $$;
 
 -- from 80_operation/run_until_idle.sql
@@ -29750,6 +31273,29 @@ as $$
         left join pg_class parent on parent.oid = i.inhparent
        where c.relnamespace = 'bpm_core'::regnamespace and c.relkind = 'r'
        group by coalesce(parent.relname, c.relname)) s
+$$;
+
+-- from 80_operation/subscriber_check.sql
+-- ready(): are those who subscribed to domain events told of them? One whom runners tell is far behind when an event waits for 15 minutes; one who asks
+-- comes in its own time, and is when an event waits for two days.
+-- Returns:  health_check; detail.behind names the 20 that wait longest.
+create or replace function bpm_core.subscriber_check(p_tenant_id text)
+returns bpm_core.health_check
+language sql stable
+set search_path = pg_catalog, pg_temp
+as $$
+  select row('subscribers', count(*) = 0, false, jsonb_build_object(
+           'behind', coalesce(jsonb_agg(jsonb_build_object('subscription', w.code, 'events', w.behind, 'seconds', round(w.seconds, 1)) order by w.seconds desc, w.code), '[]'),
+           'remedy', 'see bpm.event_subscription; bpm.unsubscribe_events()'))::bpm_core.health_check
+    from (select s.code, t.last_no - s.cursor_no as behind, extract(epoch from bpm_core.now() - e.published_at) as seconds
+            from bpm_core.event_stream t
+            join bpm_core.event_subscription s on s.tenant_id = t.tenant_id and s.ended_at is null and s.cursor_no < t.last_no
+           cross join lateral (select e.published_at from bpm_core.event_outbox e
+                                where e.tenant_id = s.tenant_id and e.published_no = s.cursor_no + 1 offset 0) e
+           where t.tenant_id = p_tenant_id
+             and e.published_at < bpm_core.now() - case when coalesce(s.destination_code, s.notify_channel) is null then interval '2 days' else interval '15 minutes' end
+           order by e.published_at, s.code
+           limit 20) w
 $$;
 
 -- from 80_operation/tenants_due.sql
@@ -29865,17 +31411,13 @@ begin
   perform bpm_core.check_positions(p_positions, 'object');
   done := '{}';
   positions := '{}';
-  foreach v_kind in array array['timers', 'inbox', 'tokens', 'leases', 'messages', 'commands', 'unknown', 'events', 'domain_events'] loop
+  foreach v_kind in array array['timers', 'inbox', 'tokens', 'leases', 'messages', 'commands', 'unknown', 'events', 'domain_events', 'decisions', 'approvals'] loop
     v_position := bpm_core.read_position(p_positions -> v_kind);
     v_tick := bpm_core.tick_kind(v_kind, p_tenant_id, v_limit, v_position, bpm_core.now());
     done := done || jsonb_build_object(v_kind, v_tick.done);
     positions := positions || jsonb_build_object(v_kind, coalesce(to_jsonb(v_tick.next_position), '{}'));
     next_due_at := least(next_due_at, v_tick.next_due_at);
   end loop;
-  v_tick := bpm_core.drive_approval_times(p_tenant_id, v_limit);
-  next_due_at := least(next_due_at, v_tick.next_due_at);
-  done := done || jsonb_build_object('decisions', v_tick.done);
-  done := done || jsonb_build_object('approvals', bpm_core.drive_approval_effects(p_tenant_id, v_limit));
   return next;
 end
 $$;
@@ -29905,9 +31447,13 @@ begin
     when 'unknown' then
       return bpm_core.tick_unknown(p_tenant_id, p_limit, p_position, p_now);
     when 'domain_events' then
-      return bpm_core.tick_domain_events(p_tenant_id, p_limit, p_now);
+      return bpm_core.tick_domain_events(p_tenant_id, p_limit, p_position, p_now);
     when 'events' then
       return bpm_core.tick_events(p_tenant_id, p_limit, p_position, p_now);
+    when 'decisions' then
+      return bpm_core.drive_approval_times(p_tenant_id, p_limit, p_position, p_now);
+    when 'approvals' then
+      return bpm_core.drive_approval_effects(p_tenant_id, p_limit, p_position, p_now);
     else
       raise case_not_found;
   end case;
@@ -31226,7 +32772,12 @@ select s.tenant_id,
        s.destination_code,
        s.notify_channel,
        s.cursor_no,
+       t.last_no,
        t.last_no - s.cursor_no as behind,
+       case when s.ended_at is null and s.cursor_no < t.last_no then (
+         select e.published_at
+           from bpm_core.event_outbox e
+          where e.tenant_id = s.tenant_id and e.published_no = s.cursor_no + 1) end as behind_since,
        s.attempt,
        s.next_at,
        s.worker_id,
@@ -31238,7 +32789,7 @@ select s.tenant_id,
   from bpm_core.event_subscription s
   left join bpm_core.event_stream t on t.tenant_id = s.tenant_id
  where s.tenant_id = any (array(select bpm_core.visible_tenants()));
-comment on view bpm.event_subscription is 'Who is told of events: up to cursor_no it has all, behind tells how many numbers there are beyond; last_error what keeps it.';
+comment on view bpm.event_subscription is 'Who is told of events: up to cursor_no it has all, behind tells how many numbers there are beyond (it may not want all of them), behind_since since when the first of these is there; last_error what keeps it.';
 
 -- from 75_intake/views.sql
 -- What came in, for looking at. Filtered by the caller's tenants once per query (an InitPlan).
@@ -31529,8 +33080,11 @@ values
   ('detach_identity', false, false, false),
   ('grant_access', false, false, false),
   ('identity_report', false, false, false),
+  ('maintain_domain_events', false, false, false),
+  ('maintain_history', false, false, false),
   ('maintain_keys', false, false, false),
   ('maintain_partitions', false, false, false),
+  ('maintain_tenant', false, false, false),
   ('publish_process', false, false, false),
   ('publish_role', false, false, false),
   ('publish_task', false, false, false),

@@ -85,6 +85,7 @@ def connect(
             row_factory=dict_row,
             application_name=f"{APPLICATION}/{component}",
             connect_timeout=timeout_s,
+            prepare_threshold=None,  # not worth it, and poolers in transaction mode lose them
         )
     except psycopg.OperationalError as error:
         said = str(error).strip()
@@ -210,7 +211,7 @@ def push_settings(conn: Connection, config: Config) -> dict[str, Any]:
 
     Needs the role ``bpm_admin``.
     """
-    given = config.engine.given()
+    given = config.engine.given() | config.retention.given()
     for name, value in given.items():
         conn.execute(
             "select bpm.set_setting(p_name => %s, p_value => %s)",

@@ -806,6 +806,40 @@ def test_outbox_and_reconcile(cli: Cli) -> None:
 # -- what comes in ------------------------------------------------------------------------------
 
 
+def test_subscriptions(fresh_cli: Cli) -> None:
+    cli = fresh_cli
+    assert "nobody is told" in cli.text("events", "subscriptions")
+    assert "no such type" in cli("events", "subscribe", "x", "--type", "MoonRose", code=1).stderr
+    made = cli.json("events", "subscribe", "mine", "--type", "InstanceStarted", "--actor", "ann")
+    assert made["event_types"] == ["InstanceStarted"]
+    assert "warehouse" in cli.text("events", "subscribe", "warehouse", "--channel", "heard")
+    assert "nothing new" in cli.text("events", "read", "mine")
+    deploy(cli.database, linear("told", "work"))
+    for key in ("T-1", "T-2"):
+        cli("start", "told", "--key", key)
+    cli.database.rows("select * from bpm.tick()")
+    status = cli.text("status")
+    assert "mine 2 events behind since" in status
+    assert "warehouse 2 events behind" in status
+    kept = cli.json("events", "read", "mine", "--limit", 1, "--keep")
+    (first,) = cli.json("events", "read", "mine", "--limit", 1)
+    assert [first] == kept
+    assert first["business_key"] == "T-1"
+    assert "T-2" in cli.text("events", "read", "mine")
+    assert cli.json("events", "read", "mine") == []
+    assert "no subscription" in cli("events", "read", "nobody", code=1).stderr
+    claim = "select * from bpm.claim_domain_events('etl', 1, p_subscription => 'warehouse')"
+    assert len(cli.database.rows(claim)) == 1
+    assert "etl is being told" in cli("events", "read", "warehouse", code=1).stderr
+    listed = cli.text("events", "subscriptions")
+    assert "channel heard" in listed
+    assert "asks" in listed
+    cli("events", "unsubscribe", "warehouse", "--reason", "enough")
+    assert "(ended)" in cli.text("events", "subscriptions")
+    cli.database.rows("select bpm.advance_clock('31 days')")
+    assert {"what": "event_outbox", "action": "Forgot 2", "detail": ""} in cli.json("maintain")
+
+
 def test_events_and_rules(cli: Cli) -> None:
     deploy(cli.database, linear("incoming", "a-task"))
     for n in range(1, 7):

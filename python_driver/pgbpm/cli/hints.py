@@ -33,7 +33,10 @@ _COMMANDS = {
     "incident": "pgbpm incidents",
     "instance": "pgbpm ps",
     "list_reviews": "pgbpm reviews --for",
+    "maintain_domain_events": "pgbpm maintain",
+    "maintain_history": "pgbpm maintain",
     "maintain_keys": "pgbpm maintain",
+    "maintain_tenant": "pgbpm maintain",
     "migrate_process": "pgbpm transfer",
     "move_token": "pgbpm move",
     "plan_migration": "pgbpm transfer --check",
@@ -48,10 +51,12 @@ _COMMANDS = {
     "skip_node": "pgbpm skip",
     "start_event": "pgbpm starts",
     "start_process": "pgbpm start",
+    "subscribe_events": "pgbpm events subscribe",
     "suspend_process": "pgbpm suspend",
     "task": "pgbpm tasks",
     "turn_destination": "pgbpm turn",
     "unknown_command": "pgbpm outbox unknown",
+    "unsubscribe_events": "pgbpm events unsubscribe",
 }
 _OPTIONS = {"p_content_hash": "--hash", "p_groups": "--group"}
 _ARGUMENT = re.compile(r"\bp_\w+")
