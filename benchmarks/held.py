@@ -2,16 +2,12 @@
 
 from __future__ import annotations
 
-import contextlib
-import time
-from collections import defaultdict
-from collections.abc import Iterator
 from typing import Any
 
 import psycopg
 
 from benchmarks.context import Context, Outcome, median
-from benchmarks.queues import Queues
+from benchmarks.queues import CallClock, Queues
 from benchmarks.server import database
 from benchmarks.systems import Engine, connect
 from benchmarks.workers import crew
@@ -58,7 +54,7 @@ def _points(context: Context) -> list[dict[str, Any]]:
         crew(url, "engine", sizes.workers, sizes.churn_batch) as workers,
         psycopg.connect(url) as holder,
     ):
-        clock = _Clock()
+        clock = CallClock()
         queues = Queues(conn, clock.timed, clock.later)
         line = Engine(conn, "line")
         queues.prepare()
@@ -71,7 +67,7 @@ def _points(context: Context) -> list[dict[str, Any]]:
         for number in range(sizes.held_all_points + 1):
             if number > 0:
                 churned += sum(w.tasks for w in workers.run(step // 3, sizes.churn_batch))
-            clock.seen = defaultdict(list)
+            clock.clear()
             for _ in range(sizes.held_all_rounds):
                 _sample(queues, line, clock, sizes.queue_batch)
             points.append({"churned": churned, **{f"{k}_ms": v for k, v in clock.seen.items()}})
@@ -80,7 +76,7 @@ def _points(context: Context) -> list[dict[str, Any]]:
     return points
 
 
-def _sample(queues: Queues, line: Engine, clock: _Clock, batch: int) -> None:
+def _sample(queues: Queues, line: Engine, clock: CallClock, batch: int) -> None:
     queues.once(batch)
     with clock.timed("start"):
         line.start(batch)
@@ -90,23 +86,3 @@ def _sample(queues: Queues, line: Engine, clock: _Clock, batch: int) -> None:
         assert len(tasks) == batch
         with clock.timed("complete"):
             line.complete(tasks)
-
-
-class _Clock:
-    """Milliseconds per call, and waiting for what a timed call began."""
-
-    def __init__(self) -> None:
-        self.seen: dict[str, list[float]] = defaultdict(list)
-        self._ended: dict[str, float] = {}
-
-    @contextlib.contextmanager
-    def timed(self, name: str) -> Iterator[None]:
-        began = time.perf_counter()
-        yield
-        self._ended[name] = time.perf_counter()
-        self.seen[name].append(1000 * (self._ended[name] - began))
-
-    def later(self, seconds: float) -> None:
-        """Wait until so long after the leases were taken."""
-        if seconds > 0:
-            time.sleep(max(self._ended["claim_leases"] + seconds - time.perf_counter(), 0.0))
