@@ -49,14 +49,15 @@ def measure_branches(context: Context) -> Outcome:
         database(context.server.url, context.template) as url,
         connect(url) as conn,
         _watched(url) as queue,
+        contextlib.ExitStack() as stack,
     ):
+        workers = [stack.enter_context(connect(url)) for _ in range(sizes.workers)]
         conn.execute("select * from bpm.deploy_bpmn(p_xml => %s)", [_XML])
-        _instance(url, conn, few, sizes.workers, sizes.batch)  # plans and caches
+        _instance(conn, workers, few, sizes.batch)  # plans and caches
         for _ in range(sizes.repeats):
             for count in (few, many):
                 seconds = sum(
-                    _instance(url, conn, count, sizes.workers, sizes.batch)
-                    for _ in range(many // count)
+                    _instance(conn, workers, count, sizes.batch) for _ in range(many // count)
                 )
                 samples[count].append(1000 * seconds / many)
     ratios = [m / f for f, m in zip(samples[few], samples[many], strict=True)]
@@ -77,7 +78,7 @@ def measure_branches(context: Context) -> Outcome:
 
 
 def _instance(
-    url: str, conn: psycopg.Connection[Any], branches: int, workers: int, batch: int
+    conn: psycopg.Connection[Any], workers: list[psycopg.Connection[Any]], branches: int, batch: int
 ) -> float:
     """Seconds from the start of one instance to its end, its outputs collected."""
     began = time.monotonic()
@@ -88,7 +89,8 @@ def _instance(
     assert row is not None
     left = _Left(branches)
     threads = [
-        threading.Thread(target=_work, args=(url, f"w{n}", batch, left)) for n in range(workers)
+        threading.Thread(target=_work, args=(worker, f"w{number}", batch, left))
+        for number, worker in enumerate(workers)
     ]
     for thread in threads:
         thread.start()
@@ -121,19 +123,18 @@ class _Left:
             self.count -= done
 
 
-def _work(url: str, name: str, batch: int, left: _Left) -> None:
+def _work(conn: psycopg.Connection[Any], name: str, batch: int, left: _Left) -> None:
     positions = None
     try:
-        with connect(url) as conn:
-            while left.count > 0 and not left.failed:
-                row = conn.execute(_CLAIM, [name, batch, positions]).fetchone()
-                assert row is not None
-                tasks, positions = row
-                if tasks:
-                    _complete(conn, tasks)
-                    left.take(len(tasks))
-                else:
-                    time.sleep(_PAUSE_S)
+        while left.count > 0 and not left.failed:
+            row = conn.execute(_CLAIM, [name, batch, positions]).fetchone()
+            assert row is not None
+            tasks, positions = row
+            if tasks:
+                _complete(conn, tasks)
+                left.take(len(tasks))
+            else:
+                time.sleep(_PAUSE_S)
     except BaseException:
         left.failed = True
         raise

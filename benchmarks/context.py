@@ -33,6 +33,7 @@ class Sizes:
     rows_instances: int = 500
     events: int = 12_000
     commands: int = 10_000
+    wakeups: int = 400
 
 
 QUICK = Sizes(
@@ -43,7 +44,7 @@ QUICK = Sizes(
     runner_instances=200,
     finished_tasks=3_000,
     flat_rounds=6,
-    flat_queue_rounds=2,
+    flat_queue_rounds=1,
     held_tasks=1_800,
     held_round_tasks=300,
     held_all_tasks=900,
@@ -55,6 +56,7 @@ QUICK = Sizes(
     rows_instances=50,
     events=200,
     commands=200,
+    wakeups=40,
 )
 
 

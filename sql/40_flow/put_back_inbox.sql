@@ -11,7 +11,7 @@ as $$
 declare
   v_now    timestamptz := bpm_core.now();
   v_this   bpm_core.inbox;
-  v_poison bpm_core.inbox[] := '{}';
+  v_poison bpm_core.inbox[] := array[]::bpm_core.inbox[];
 begin
   -- One by one, as in apply_inbox.
   foreach v_this in array p_rows loop

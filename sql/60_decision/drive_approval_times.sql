@@ -17,7 +17,7 @@ declare
   v_result  bpm_core.tick_result;
   r_scan    record;
   r_this    record;
-  v_found   uuid[] := '{}';
+  v_found   uuid[] := array[]::uuid[];
   v_last    bpm_core.candidate;
   v_all     boolean := true;
 begin
@@ -43,7 +43,10 @@ begin
     end if;
     exit when cardinality(v_found) >= p_limit;
   end loop;
-  v_result.done := case when v_found = '{}' then 0 else bpm_core.apply_approval_times(p_tenant_id, v_found, bpm_core.now()) end;
+  v_result.done := bpm_core.apply_unheld_approvals(p_tenant_id, v_found, true);
+  if v_result.done < cardinality(v_found) then
+    v_last := null;
+  end if;
   v_result.next_position := bpm_core.pick_end(p_position, r_scan.look_back, r_scan.settled, r_scan.whole, v_last.at, v_last.id,
                                      v_all and cardinality(v_found) < p_limit and v_result.done = cardinality(v_found), p_now);
   v_result.next_due_at := (
