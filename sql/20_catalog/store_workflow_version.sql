@@ -15,8 +15,9 @@ as $$
 declare
   v_id         uuid := bpm_core.new_id();
   v_nodes      bpm_core.workflow_node[] := array(select r from bpm_core.node_rows(p_tenant_id, v_id, p_process.pos, p_nodes, p_flows) r);
-  v_flows      bpm_core.workflow_flow[] := array(select r from bpm_core.flow_rows(p_tenant_id, v_id, p_process.pos, p_nodes, p_flows) r);
   v_tasks      bpm_core.workflow_task_binding[] := array(select r from bpm_core.binding_rows(p_tenant_id, v_id, p_process.pos, p_nodes, p_pins) r);
+  v_flows      bpm_core.workflow_flow[] := array(
+    select r from bpm_core.direct_flows(v_nodes, array(select f from bpm_core.flow_rows(p_tenant_id, v_id, p_process.pos, p_nodes, p_flows) f), v_tasks) r);
   v_graph      jsonb := bpm_core.graph_of(v_nodes, v_flows, v_tasks);
   v_hash       bytea := sha256(convert_to(rtrim(p_xml, E' \t\r\n'), 'UTF8') || convert_to(v_graph::text, 'UTF8') || convert_to(coalesce(p_process.name, ''), 'UTF8') || uuid_send(p_role_version_id));
   v_definition uuid := bpm_core.kept_definition(
