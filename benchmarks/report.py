@@ -8,6 +8,8 @@ WANTED: dict[str, tuple[str, str, float]] = {
     "instances_per_s_set": ("instances/s, set-based, 4 workers, batch 100", "≥", 1500),
     "ratio_to_bare": ("the same against a bare script writing as many rows", "≥", 0.4),
     "instances_per_s_runner": ("instances/s through one runner process", "≥", 600),
+    "wakeup_p50_ms": ("ms from the commit to the handler, idle system, median", "≤", 2.5),
+    "wakeup_p99_ms": ("the same, 99th percentile", "≤", 6),
     "commands_per_s": ("commands/s claimed, sent over HTTP and marked by one runner", "≥", 1000),
     "accepts_per_s": ("events accepted/s, one connection, batch 100", "≥", 3000),
     "dispatches_per_s": ("events dispatched/s by a rule, each starting the line", "≥", 1000),
@@ -22,6 +24,8 @@ SPREADS = {
     "instances_per_s_set": ("set", "spread_engine"),
     "ratio_to_bare": ("set", "spread_ratio"),
     "instances_per_s_runner": ("runner", "spread"),
+    "wakeup_p50_ms": ("wakeup", "spread"),
+    "wakeup_p99_ms": ("wakeup", "spread"),
     "commands_per_s": ("delivery", "spread"),
     "accepts_per_s": ("intake", "spread_accept"),
     "dispatches_per_s": ("intake", "spread_dispatch"),
@@ -65,15 +69,21 @@ def table(result: dict[str, Any]) -> str:
 
 def page(text: str, result: dict[str, Any]) -> str:
     """A page of the documentation with the figures between its two marks replaced."""
-    before, _, rest = text.partition(BEGIN)
-    _, found, after = rest.partition(END)
+    return between(text, BEGIN, END, _markdown(result))
+
+
+def between(text: str, begin: str, end: str, body: str) -> str:
+    """A text with what stands between two marks replaced."""
+    before, _, rest = text.partition(begin)
+    _, found, after = rest.partition(end)
     if not found:
-        raise ValueError(f"the page lacks the marks {BEGIN} and {END}")
-    return f"{before}{BEGIN}\n{_markdown(result)}\n{END}{after}"
+        raise ValueError(f"the page lacks the marks {begin} and {end}")
+    return f"{before}{begin}\n{body}\n{end}{after}"
 
 
-def _markdown(result: dict[str, Any]) -> str:
-    machine, settings, details = result["machine"], result["settings"], result["details"]
+def circumstances(result: dict[str, Any]) -> list[str]:
+    """When and on what it was measured, in Markdown."""
+    machine, settings = result["machine"], result["settings"]
     lines = [
         f"{result['measured_at'][:10]}, {machine.get('processor', machine['machine'])} with"
         f" {machine['cores']} cores and {machine.get('memory_mb', 0) / 1024:.0f} GB,"
@@ -89,6 +99,12 @@ def _markdown(result: dict[str, Any]) -> str:
             " the rates are low, the ratios rough.**",
             "",
         ]
+    return lines
+
+
+def _markdown(result: dict[str, Any]) -> str:
+    details = result["details"]
+    lines = circumstances(result)
     lines += ["| measure | measured | wanted | spread |", "|---|---|---|---|"]
     for key, (what, sign, wanted) in WANTED.items():
         if key in result:

@@ -248,6 +248,14 @@ comment on column bpm_core.workflow_task_binding.expressions is 'What depends on
 comment on column bpm_core.workflow_task_binding.headers is 'What the drawing tells the worker besides the variables, an object of texts.';
 comment on column bpm_core.workflow_task_binding.destination_code is 'Send tasks: where the command goes; defaults to the task type.';
 
+create table bpm_core.task_level (
+  tenant_id      text collate "C" not null default '',
+  task_type      text collate "C" not null,
+  priority_level smallint not null check (priority_level between 0 and 2),
+  primary key (tenant_id, task_type, priority_level)
+);
+comment on table bpm_core.task_level is 'Which priority levels tasks of a type can have, in any version ever stored: a claim looks into no others.';
+
 create table bpm_core.process_definition (
   tenant_id            text collate "C" not null default '',
   id                   uuid not null,

@@ -1,7 +1,6 @@
 -- The positions to hand back after a claim that lasted from p_began to p_ended. Types that were not asked for this time are dropped: their position would
 -- grow stale. A claim that filled its limit has emptied the slots before the one it stopped in and has not looked into those behind it.
--- A slot in which nothing was ever found has no position while looking from its beginning costs nothing: priorities that nobody uses are cheap.
--- Returns:  jsonb {task_type: [high, normal, low]}.
+-- Returns:  jsonb {task_type: {priority_level: position}}.
 create or replace function bpm_core.close_slots(
   p_scans bpm_core.slot_scan[], p_claimed bpm_core.claimed_task[], p_exhausted boolean, p_began timestamptz, p_ended timestamptz)
 returns jsonb
@@ -14,17 +13,11 @@ as $$
 declare
   -- What was claimed is in the order of the slots.
   v_stopped_in constant integer := p_claimed[cardinality(p_claimed)].slot;
-  v_quick      constant boolean := p_ended < p_began + interval '2 milliseconds';
 begin
   return (
-    select jsonb_object_agg(p.task_type, p.positions)
+    select coalesce(jsonb_object_agg(p.task_type, p.positions), '{}')
       from (
-        select s.task_type,
-               jsonb_agg(case when not (v_quick and c.task_id is null and coalesce((s.position).reached_at, '-infinity') = '-infinity') then (
-                           select to_jsonb(e)
-                             from bpm_core.position_after(s.position, s.look_back, s.settled, s.whole, c.available_at, c.task_id,
-                                                          p_exhausted or s.n < v_stopped_in, p_began, p_ended) e) end
-                         order by s.priority_level) as positions
+        select s.task_type, jsonb_object_agg(s.priority_level, to_jsonb(e)) as positions
           from unnest(p_scans) with ordinality s(task_type, priority_level, from_at, from_id, look_back, settled, whole, position, n)
           left join lateral (
             select k.available_at, k.task_id
@@ -32,6 +25,8 @@ begin
              where k.slot = s.n
              order by k.available_at desc, k.task_id desc
              limit 1) c on s.n <= v_stopped_in
+         cross join lateral bpm_core.position_after(s.position, s.look_back, s.settled, s.whole, c.available_at, c.task_id,
+                                                    p_exhausted or s.n < v_stopped_in, p_began, p_ended) e
          group by s.task_type) p);
 end
 $$;
