@@ -73,6 +73,9 @@ begin
          array_agg(distinct b.case_id) filter (where b.case_state = 'Closed')
     into v_leaving, v_started, v_several, v_closed
     from born b;
+  if p_offers then
+    perform bpm_core.wake_sleepers('tasks', p_tenant_id);
+  end if;
   perform bpm_core.emit_events(p_tenant_id, 'InstanceStarted', v_started);
   if v_several is not null then
     v_leaving := v_leaving || bpm_core.begin_workflows(p_tenant_id, v_several, true, p_actor, p_now);

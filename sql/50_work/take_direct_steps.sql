@@ -94,6 +94,10 @@ begin
     when others then
       return '{}';  -- the general way finds out whose fault it is
   end;
-  return coalesce(v_steps, '{}');
+  if v_steps is null then
+    return '{}';
+  end if;
+  perform bpm_core.wake_sleepers('tasks', p_tenant_id);
+  return v_steps;
 end
 $$;
