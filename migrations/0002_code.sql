@@ -21552,7 +21552,7 @@ begin
   if not coalesce(v_ours, true) then
     perform bpm_core.fail_position();
   end if;
-  return coalesce(v_scans, '{}');
+  return coalesce(v_scans, '{}'::bpm_core.slot_scan[]);
 end
 $$;
 
@@ -22502,10 +22502,10 @@ begin
     when transaction_rollback or lock_not_available or operator_intervention or insufficient_resources or system_error then
       raise;
     when others then
-      return '{}';  -- the general way finds out whose fault it is
+      return '{}'::bpm_core.step[];  -- the general way finds out whose fault it is
   end;
   if v_steps is null then
-    return '{}';
+    return '{}'::bpm_core.step[];
   end if;
   perform bpm_core.wake_sleepers('tasks', p_tenant_id);
   return v_steps;

@@ -33,6 +33,6 @@ begin
   if not coalesce(v_ours, true) then
     perform bpm_core.fail_position();
   end if;
-  return coalesce(v_scans, '{}');
+  return coalesce(v_scans, '{}'::bpm_core.slot_scan[]);
 end
 $$;

@@ -92,10 +92,10 @@ begin
     when transaction_rollback or lock_not_available or operator_intervention or insufficient_resources or system_error then
       raise;
     when others then
-      return '{}';  -- the general way finds out whose fault it is
+      return '{}'::bpm_core.step[];  -- the general way finds out whose fault it is
   end;
   if v_steps is null then
-    return '{}';
+    return '{}'::bpm_core.step[];
   end if;
   perform bpm_core.wake_sleepers('tasks', p_tenant_id);
   return v_steps;
