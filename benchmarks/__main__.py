@@ -24,6 +24,7 @@ from benchmarks.rows import measure_rows
 from benchmarks.runner import measure_runner
 from benchmarks.server import BenchServer, install, running_server
 from benchmarks.throughput import measure_set, measure_single
+from benchmarks.wakeup import measure_wakeup
 from pgbpm.devtools import scratch
 
 CHECKOUT = Path(__file__).resolve().parents[1]
@@ -36,6 +37,7 @@ BENCHMARKS: dict[str, Callable[[Context], Outcome]] = {
     "curves": measure_curves,
     "crowd": measure_crowd,
     "runner": measure_runner,
+    "wakeup": measure_wakeup,
     "delivery": measure_delivery,
     "intake": measure_intake,
     "flat": measure_million,

@@ -35,6 +35,7 @@ class Sizes:
     crowd_batch: int = 10
     crowd_pool: int = 20
     crowd_instances: int = 5_000
+    wakeups: int = 400
 
 
 QUICK = Sizes(
@@ -57,6 +58,7 @@ QUICK = Sizes(
     curve_finished=(300,),
     crowd=20,
     crowd_instances=300,
+    wakeups=40,
 )
 
 

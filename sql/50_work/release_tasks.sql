@@ -39,6 +39,7 @@ begin
   insert into bpm_core.execution (tenant_id, task_instance_id, attempt, worker_id, fencing_token, claimed_at, lease_until, ended_at, state, outcome)
   select p_tenant_id, r.id, r.attempt, r.worker_id, r.fencing_token, r.claimed_at, r.lease_until, v_now, 'Released', 'Released'
     from released r;
+  perform bpm_core.wake_sleepers('tasks', p_tenant_id);
   return query
   select i.n::integer, (i.item ->> 'task_id')::uuid,
          case when t.id is null then 'NotFound'

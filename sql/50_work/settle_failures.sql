@@ -52,6 +52,7 @@ begin
   select array_agg(e.task), array_agg((e.task).id) filter (where (e.task).state = 'Failed')
     into v_settled, v_exhausted
     from ended e;
+  perform bpm_core.wake_sleepers('tasks', p_tenant_id);
   if v_exhausted is not null then
     perform bpm_core.bury_tasks(p_tenant_id, bpm_core.compensate_failures(p_tenant_id, v_exhausted), 'AttemptsExhausted', p_now);
   end if;
