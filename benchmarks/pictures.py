@@ -10,8 +10,6 @@ from benchmarks.context import median
 from benchmarks.plot import Plot, Series
 
 Details = dict[str, Any]
-_FRESH = 3
-"""So many first points are what a call takes when fresh."""
 
 
 def draw(details: Details, folder: Path) -> list[Path]:
@@ -70,7 +68,7 @@ def _held(details: Details) -> Plot | None:
         return None
     series: dict[str, list[tuple[float, float]]] = {}
     for call, measured in _by_call(points, "churned").items():
-        fresh = median([y for _, y in measured[:_FRESH]])
+        fresh = median([y for _, y in measured[: max(len(measured) // 3, 1)]])
         series[call] = [(x, y / fresh) for x, y in measured]
     return Plot(
         "Time per call under a snapshot held open (fresh = 1)",

@@ -78,7 +78,7 @@ def test_the_table_plot_joins_the_curve_and_its_ends(tmp_path: Path) -> None:
 def test_a_call_under_a_snapshot_is_compared_with_itself(tmp_path: Path) -> None:
     draw(details(), tmp_path)
     svg = (tmp_path / "calls-under-a-snapshot.svg").read_text()
-    assert "1.6" in words(svg)  # the top of an axis that holds 8/5
+    assert "2" in words(svg)  # the top of an axis that holds 8/4
 
 
 def test_names_are_escaped() -> None:
