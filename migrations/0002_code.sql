@@ -9418,6 +9418,7 @@ as $$
 declare
   v_parked integer;
   v_first  bpm_core.inbox[];
+  v_this   bpm_core.inbox;
   v_free   uuid[];
 begin
   perform 1
@@ -9430,7 +9431,10 @@ begin
   end if;
   begin
     perform bpm_core.apply_inbox_rows(p_tenant_id, v_first);
-    delete from bpm_core.inbox i using unnest(v_first) f where i.tenant_id = f.tenant_id and i.id = f.id;
+    -- One by one: the table is mostly empty, and a join planned then walks all that was ever in it.
+    foreach v_this in array v_first loop
+      delete from bpm_core.inbox i where i.tenant_id = p_tenant_id and i.id = v_this.id;
+    end loop;
     -- Afterwards: a sweep looks at what is left.
     perform bpm_core.sweep_on(p_tenant_id, f.target_id) from unnest(v_first) f where f.kind = 'Sweep';
   exception
@@ -12754,12 +12758,13 @@ begin
         cross join lateral bpm_core.token_reach(p.tenant_id, p.workflow_version_id, p.node_id, p.first_place, p.filled, t.node_id, t.via_flow_id) r
         where t.tenant_id = p.tenant_id and t.state in ('Ready', 'Executing', 'Waiting', 'Failed')) s),
   kept as (
-    -- None of its tokens is live: the scope was ended.
-    update bpm_core.inclusive_join j
-       set blocked_by = s.blocker, waiting = case when s.here = 0 then 0 else j.waiting end
+    -- Each is there: by key, whatever the statistics say (as in count_items). None of its tokens is live: the scope was ended.
+    insert into bpm_core.inclusive_join as j (tenant_id, workflow_instance_id, scope_id, node_id, round, waiting, filled, blocked_by)
+    select s.tenant_id, s.workflow_instance_id, s.scope_id, s.node_id, s.round, case when s.here = 0 then 0 else s.waiting end, s.filled, s.blocker
       from seen s
-     where j.tenant_id = s.tenant_id and j.workflow_instance_id = s.workflow_instance_id and j.scope_id = s.scope_id and j.node_id = s.node_id
-       and (s.blocker is not null or s.here = 0))
+     where s.blocker is not null or s.here = 0
+        on conflict (tenant_id, workflow_instance_id, scope_id, node_id) do update
+       set blocked_by = excluded.blocked_by, waiting = excluded.waiting)
   select array_agg(row(s.tenant_id, s.workflow_instance_id, s.scope_id, s.node_id, s.round, null, bit_count(s.filled), bit_count(s.filled), null)::bpm_core.parallel_join)
     into v_rounds
     from seen s
@@ -15332,6 +15337,17 @@ begin
 end
 $$;
 
+-- from 40_flow/number_at.sql
+-- The number in a picker's position that goes by numbers (position_of).
+-- Returns:  bigint; 0 for none.
+create or replace function bpm_core.number_at(p_at timestamptz)
+returns bigint
+language sql immutable
+set search_path = pg_catalog, pg_temp
+as $$
+  select case when isfinite(p_at) then extract(epoch from p_at)::bigint else 0 end
+$$;
+
 -- from 40_flow/offer_message.sql
 -- Under the lock of its key: gives a buffered message to the oldest wait that has none yet; applies it at once if the instance is free.
 -- If nobody waits it may start a process, at once or with the next tick. One that meets nobody and has no time to live is Expired. Writes: message, inbox, and what applying it writes.
@@ -16192,7 +16208,9 @@ end
 $$;
 
 -- from 40_flow/pick_end.sql
--- The position after a pick. p_last_* is the last row handed out (null: none), p_exhausted that there was no more to hand out.
+-- The position after a pick. p_last_* is the last row handed out (null: none), p_exhausted that there was no more to hand out. Then what was reached is the
+-- clock of the pick but for a second: what died without being handed out (leases given up, timers cancelled) is not walked again. Rows written meanwhile
+-- are due at the clock of their writer, so most of those that commit a little later lie within that second; the others are stragglers.
 -- The horizon is read here, after the pick: a writer that began before a row we saw commit must still lie below it.
 -- Returns:  pick_position.
 create or replace function bpm_core.pick_end(
@@ -16205,12 +16223,17 @@ as $$
 declare
   v_zero     constant uuid := uuid '00000000-0000-0000-0000-000000000000';
   v_position bpm_core.pick_position := p_position;
+  v_seen     constant timestamptz := p_began - interval '1 second';
   v_passed   boolean := coalesce((p_last_at, p_last_id) > (coalesce(p_position.reached_at, '-infinity'), coalesce(p_position.reached_id, v_zero)), false);
   v_now      timestamptz;
 begin
   if v_passed then
     v_position.reached_at := p_last_at;
     v_position.reached_id := p_last_id;
+  end if;
+  if p_exhausted and v_seen > coalesce(v_position.reached_at, '-infinity') then
+    v_position.reached_at := v_seen;
+    v_position.reached_id := v_zero;
   end if;
   v_position.reached_at := coalesce(v_position.reached_at, '-infinity');
   v_position.reached_id := coalesce(v_position.reached_id, v_zero);
@@ -16438,6 +16461,17 @@ begin
 end
 $$;
 
+-- from 40_flow/position_of.sql
+-- A number as the time in a picker's position, for pickers that go by numbers: so many seconds after 1970. number_at is the way back.
+-- Returns:  timestamptz.
+create or replace function bpm_core.position_of(p_number bigint)
+returns timestamptz
+language sql immutable
+set search_path = pg_catalog, pg_temp
+as $$
+  select timestamptz 'epoch' + p_number * interval '1 second'
+$$;
+
 -- from 40_flow/prepare_calls.sql
 -- Finds what call activities call: which version, with which variables; or why it cannot be called.
 -- p_hosts rest at their call activities. Returns: call[], one per host that is not stopped yet.
@@ -16544,19 +16578,21 @@ set jit = off
 as $$
 declare
   v_now    timestamptz := bpm_core.now();
-  v_poison bpm_core.inbox[];
+  v_this   bpm_core.inbox;
+  v_poison bpm_core.inbox[] := array[]::bpm_core.inbox[];
 begin
-  update bpm_core.inbox i
-     set attempts = i.attempts + 1, last_error = p_error, available_at = v_now + interval '1 second' * power(2, least(i.attempts, 8))
-    from unnest(p_rows) r
-   where i.tenant_id = r.tenant_id and i.id = r.id;
-  with poison as (
-    delete from bpm_core.inbox i
-     using unnest(p_rows) r
-     where i.tenant_id = r.tenant_id and i.id = r.id and i.attempts >= 10
-    returning i.*)
-  select array_agg(p::bpm_core.inbox) into v_poison from poison p;
-  if v_poison is not null then
+  -- One by one, as in apply_inbox.
+  foreach v_this in array p_rows loop
+    update bpm_core.inbox i
+       set attempts = i.attempts + 1, last_error = p_error, available_at = v_now + interval '1 second' * power(2, least(i.attempts, 8))
+     where i.tenant_id = p_tenant_id and i.id = v_this.id
+    returning i.* into v_this;
+    if v_this.attempts >= 10 then
+      delete from bpm_core.inbox i where i.tenant_id = p_tenant_id and i.id = v_this.id;
+      v_poison := v_poison || v_this;
+    end if;
+  end loop;
+  if v_poison <> '{}' then
     perform bpm_core.bury_inbox(p_tenant_id, v_poison, p_error);
   end if;
 end
@@ -22189,7 +22225,7 @@ begin
   perform bpm_core.enter_call(p_tenant_id,
     case when bpm_core.is_granted(bpm_core.caller(), p_tenant_id, 'worker') then 'worker' else 'operator' end::bpm_core.capability);
   perform bpm_core.check_limit(p_limit);
-  return bpm_core.drive_approval_effects(p_tenant_id, p_limit);
+  return (bpm_core.drive_approval_effects(p_tenant_id, p_limit, null, bpm_core.now())).done;
 end
 $$;
 
@@ -22928,48 +22964,11 @@ $$;
 
 -- from 60_decision/drive_approval_effects.sql
 -- Picks decided approvals whose effect is pending, oldest decision first, at most one per instance, and lets them take effect.
--- Ordinarily there are none: a decision takes effect in its own transaction. Those of a suspended instance are passed over.
--- Returns:  integer, how many took effect.
+-- Ordinarily there are none: a decision takes effect in its own transaction. Those of a suspended instance are passed over; the position stays before them.
+-- Returns:  tick_result: how many took effect, the next position.
 -- Locks:    workflow_instance, skip locked.
-create or replace function bpm_core.drive_approval_effects(p_tenant_id text, p_limit integer)
-returns integer
-language plpgsql volatile
-set search_path = pg_catalog, pg_temp
-set plan_cache_mode = force_generic_plan
-set enable_seqscan = off  set enable_hashjoin = off  set enable_mergejoin = off
-set jit = off
-set enable_sort = off
-as $$
-declare
-  v_found uuid[];
-begin
-  with oldest as materialized (
-    select a.id, a.workflow_instance_id, a.decided_at
-      from bpm_core.approval_record a
-     -- Locked while picking, as in drive_approval_times.
-     cross join lateral (select w.id from bpm_core.workflow_instance w
-                          where w.tenant_id = a.tenant_id and w.id = a.workflow_instance_id and w.status <> 'Suspended'
-                            for no key update skip locked) w
-     where a.effect = 'Pending' and a.status in ('Approved', 'Rejected', 'Expired') and a.tenant_id = p_tenant_id
-     order by a.decided_at, a.id
-     limit p_limit)
-  select array_agg(f.id) into v_found
-    from (select distinct on (o.workflow_instance_id) o.id
-            from oldest o
-           order by o.workflow_instance_id, o.decided_at, o.id) f;
-  if v_found is null then
-    return 0;
-  end if;
-  return bpm_core.apply_unheld_approvals(p_tenant_id, v_found, false);
-end
-$$;
-
--- from 60_decision/drive_approval_times.sql
--- What time does to open approvals: expires them, lets one more person decide, reminds. Picks those due first, of instances nobody holds that are running;
--- the time of a suspended one goes on, its approvals are looked at when it is resumed. A reminder keeps its grid, missed ones are made up for by one.
--- Returns:  tick_result: rows done, no position, when the next falls due within a minute.
--- Writes:   approval_record, history_event, and what apply_decisions and stop_starved write. Locks: workflow_instance, skip locked.
-create or replace function bpm_core.drive_approval_times(p_tenant_id text, p_limit integer)
+create or replace function bpm_core.drive_approval_effects(
+  p_tenant_id text, p_limit integer, p_position bpm_core.pick_position, p_now timestamptz)
 returns bpm_core.tick_result
 language plpgsql volatile
 set search_path = pg_catalog, pg_temp
@@ -22979,28 +22978,103 @@ set jit = off
 set enable_sort = off
 as $$
 declare
-  v_now    timestamptz := bpm_core.now();
-  v_result bpm_core.tick_result;
-  v_found  bpm_core.candidate[];
+  v_result  bpm_core.tick_result;
+  r_scan    record;
+  r_this    record;
+  v_found   uuid[] := array[]::uuid[];
+  v_held    uuid[] := array[]::uuid[];
+  v_last    bpm_core.candidate;
+  v_all     boolean := true;
 begin
-  v_found := array(
-    select row(a.due_at, a.id, a.workflow_instance_id)::bpm_core.candidate
+  select s.* into r_scan from bpm_core.pick_start(p_position, p_now) s;
+  for r_this in
+    -- Locked while picking: instances somebody holds do not use up the limit, or one transaction that lasts would keep all others waiting.
+    select a.id, a.workflow_instance_id, a.decided_at as at, w.id is not null as ours
       from bpm_core.approval_record a
-     -- Locked while picking: instances somebody holds do not use up the limit, or one transaction that lasts would keep all others waiting.
-     cross join lateral (select w.id from bpm_core.workflow_instance w
-                          where w.tenant_id = a.tenant_id and w.id = a.workflow_instance_id and w.status = 'Running'
-                            for no key update skip locked) w
-     where a.status = 'Pending' and a.due_at is not null and a.tenant_id = p_tenant_id and a.due_at <= v_now
-     order by a.due_at, a.id
-     limit p_limit);
-  v_result.done := 0;
-  if cardinality(v_found) > 0 then
-    v_result.done := bpm_core.apply_unheld_approvals(p_tenant_id, array(select c.id from unnest(v_found) c), true);
+      left join lateral (select w.id from bpm_core.workflow_instance w
+                          where w.tenant_id = a.tenant_id and w.id = a.workflow_instance_id and w.status <> 'Suspended'
+                            for no key update skip locked) w on true
+     where a.effect = 'Pending' and a.status in ('Approved', 'Rejected', 'Expired') and a.tenant_id = p_tenant_id
+       and a.decided_at <= p_now and (a.decided_at, a.id) > (r_scan.from_at, r_scan.from_id)
+     order by a.decided_at, a.id
+  loop
+    if not r_this.ours or r_this.workflow_instance_id = any (v_held) then
+      v_all := false;
+    else
+      v_found := v_found || r_this.id;
+      v_held := v_held || r_this.workflow_instance_id;
+      if v_all then
+        v_last := row(r_this.at, r_this.id, r_this.workflow_instance_id)::bpm_core.candidate;
+      end if;
+    end if;
+    exit when cardinality(v_found) >= p_limit;
+  end loop;
+  v_result.done := bpm_core.apply_unheld_approvals(p_tenant_id, v_found, false);
+  if v_result.done < cardinality(v_found) then
+    v_last := null;
   end if;
+  v_result.next_position := bpm_core.pick_end(p_position, r_scan.look_back, r_scan.settled, r_scan.whole, v_last.at, v_last.id,
+                                     v_all and cardinality(v_found) < p_limit and v_result.done = cardinality(v_found), p_now);
+  return v_result;
+end
+$$;
+
+-- from 60_decision/drive_approval_times.sql
+-- What time does to open approvals: expires them, lets one more person decide, reminds. Picks those due first, of instances nobody holds that are running;
+-- the time of a suspended one goes on, its approvals are looked at when it is resumed: the position stays before them. A reminder keeps its grid, missed ones
+-- are made up for by one.
+-- Returns:  tick_result: rows done, the next position, when the next falls due within a minute.
+-- Writes:   approval_record, history_event, and what apply_decisions and stop_starved write. Locks: workflow_instance, skip locked.
+create or replace function bpm_core.drive_approval_times(
+  p_tenant_id text, p_limit integer, p_position bpm_core.pick_position, p_now timestamptz)
+returns bpm_core.tick_result
+language plpgsql volatile
+set search_path = pg_catalog, pg_temp
+set plan_cache_mode = force_generic_plan
+set enable_seqscan = off  set enable_hashjoin = off  set enable_mergejoin = off
+set jit = off
+set enable_sort = off
+as $$
+declare
+  v_result  bpm_core.tick_result;
+  r_scan    record;
+  r_this    record;
+  v_found   uuid[] := array[]::uuid[];
+  v_last    bpm_core.candidate;
+  v_all     boolean := true;
+begin
+  select s.* into r_scan from bpm_core.pick_start(p_position, p_now) s;
+  for r_this in
+    -- Locked while picking: instances somebody holds do not use up the limit, or one transaction that lasts would keep all others waiting.
+    select a.id, a.workflow_instance_id, a.due_at as at, w.id is not null as ours
+      from bpm_core.approval_record a
+      left join lateral (select w.id from bpm_core.workflow_instance w
+                          where w.tenant_id = a.tenant_id and w.id = a.workflow_instance_id and w.status = 'Running'
+                            for no key update skip locked) w on true
+     where a.status = 'Pending' and a.due_at is not null and a.tenant_id = p_tenant_id
+       and a.due_at <= p_now and (a.due_at, a.id) > (r_scan.from_at, r_scan.from_id)
+     order by a.due_at, a.id
+  loop
+    if not r_this.ours then
+      v_all := false;
+    else
+      v_found := v_found || r_this.id;
+      if v_all then
+        v_last := row(r_this.at, r_this.id, r_this.workflow_instance_id)::bpm_core.candidate;
+      end if;
+    end if;
+    exit when cardinality(v_found) >= p_limit;
+  end loop;
+  v_result.done := bpm_core.apply_unheld_approvals(p_tenant_id, v_found, true);
+  if v_result.done < cardinality(v_found) then
+    v_last := null;
+  end if;
+  v_result.next_position := bpm_core.pick_end(p_position, r_scan.look_back, r_scan.settled, r_scan.whole, v_last.at, v_last.id,
+                                     v_all and cardinality(v_found) < p_limit and v_result.done = cardinality(v_found), p_now);
   v_result.next_due_at := (
     select a.due_at
       from bpm_core.approval_record a
-     where a.status = 'Pending' and a.due_at is not null and a.tenant_id = p_tenant_id and a.due_at > v_now and a.due_at <= v_now + interval '1 minute'
+     where a.status = 'Pending' and a.due_at is not null and a.tenant_id = p_tenant_id and a.due_at > p_now and a.due_at <= p_now + interval '1 minute'
      order by a.due_at
      limit 1);
   return v_result;
@@ -25484,10 +25558,12 @@ $$;
 
 -- from 70_delivery/tick_domain_events.sql
 -- Publishes events: numbers them, per aggregate in the order they were written. One caller at a time per tenant; who comes second leaves it to the first.
--- Always from the first one that is Pending: from a position, an earlier one of the same aggregate could be passed over.
--- Returns:  tick_result: events published or parked.
+-- Its position is a number, not a time (position_of), and it always begins where everything before is known to be settled, never at what was reached: from
+-- there an earlier event of the same aggregate could be passed over.
+-- Returns:  tick_result: events published or parked, the next position.
 -- Writes:   event_outbox, event_stream. Locks: event_stream, skip locked.
-create or replace function bpm_core.tick_domain_events(p_tenant_id text, p_limit integer, p_now timestamptz)
+create or replace function bpm_core.tick_domain_events(
+  p_tenant_id text, p_limit integer, p_position bpm_core.pick_position, p_now timestamptz)
 returns bpm_core.tick_result
 language plpgsql volatile
 set search_path = pg_catalog, pg_temp
@@ -25497,19 +25573,38 @@ set jit = off
 set enable_sort = off
 as $$
 declare
-  v_result bpm_core.tick_result;
-  v_last   bigint;
-  v_found  uuid[];
-  v_known  uuid[];
+  v_next    bpm_core.pick_position := p_position;
+  v_mark    constant bigint := bpm_core.number_at(p_position.mark_at);
+  v_result  bpm_core.tick_result;
+  r_scan    record;
+  v_safe    bigint;
+  v_last    bigint;
+  v_reached bigint;
+  v_found   uuid[];
+  v_known   uuid[];
 begin
   v_result.done := 0;
+  v_result.next_position := v_next;
   select s.last_no into v_last from bpm_core.event_stream s where s.tenant_id = p_tenant_id for no key update skip locked;
   if not found then
     return v_result;
   end if;
-  v_found := array(
-    select e.id from bpm_core.event_outbox e where e.state = 'Pending' and e.tenant_id = p_tenant_id order by e.seq limit p_limit);
+  select s.* into r_scan from bpm_core.pick_start(p_position, p_now) s;
+  v_safe := case when r_scan.whole then 0 else bpm_core.number_at(p_position.safe_at) end;
+  select coalesce(array_agg(f.id order by f.seq), '{}'), max(f.seq)
+    into v_found, v_reached
+    from (select e.id, e.seq from bpm_core.event_outbox e where e.state = 'Pending' and e.tenant_id = p_tenant_id and e.seq > v_safe order by e.seq limit p_limit) f;
   v_result.done := cardinality(v_found);
+  -- Numbers are drawn by writers that have their transaction ids already: once those of before the mark have ended, nothing appears before it any more.
+  if r_scan.settled then
+    v_next.safe_at := bpm_core.position_of(case when v_result.done < p_limit then v_mark else least(v_mark, v_reached) end);
+    v_next.mark_at := bpm_core.position_of(greatest(v_mark, v_reached));
+    v_next.horizon := pg_snapshot_xmax(pg_current_snapshot());
+  end if;
+  if r_scan.whole and (r_scan.settled or v_result.done < p_limit) then
+    v_next.full_at := p_now;
+  end if;
+  v_result.next_position := v_next;
   if v_result.done = 0 then
     return v_result;
   end if;
@@ -30085,17 +30180,13 @@ begin
   perform bpm_core.check_positions(p_positions, 'object');
   done := '{}';
   positions := '{}';
-  foreach v_kind in array array['timers', 'inbox', 'tokens', 'leases', 'messages', 'commands', 'unknown', 'events', 'domain_events'] loop
+  foreach v_kind in array array['timers', 'inbox', 'tokens', 'leases', 'messages', 'commands', 'unknown', 'events', 'domain_events', 'decisions', 'approvals'] loop
     v_position := bpm_core.read_position(p_positions -> v_kind);
     v_tick := bpm_core.tick_kind(v_kind, p_tenant_id, v_limit, v_position, bpm_core.now());
     done := done || jsonb_build_object(v_kind, v_tick.done);
     positions := positions || jsonb_build_object(v_kind, coalesce(to_jsonb(v_tick.next_position), '{}'));
     next_due_at := least(next_due_at, v_tick.next_due_at);
   end loop;
-  v_tick := bpm_core.drive_approval_times(p_tenant_id, v_limit);
-  next_due_at := least(next_due_at, v_tick.next_due_at);
-  done := done || jsonb_build_object('decisions', v_tick.done);
-  done := done || jsonb_build_object('approvals', bpm_core.drive_approval_effects(p_tenant_id, v_limit));
   return next;
 end
 $$;
@@ -30125,9 +30216,13 @@ begin
     when 'unknown' then
       return bpm_core.tick_unknown(p_tenant_id, p_limit, p_position, p_now);
     when 'domain_events' then
-      return bpm_core.tick_domain_events(p_tenant_id, p_limit, p_now);
+      return bpm_core.tick_domain_events(p_tenant_id, p_limit, p_position, p_now);
     when 'events' then
       return bpm_core.tick_events(p_tenant_id, p_limit, p_position, p_now);
+    when 'decisions' then
+      return bpm_core.drive_approval_times(p_tenant_id, p_limit, p_position, p_now);
+    when 'approvals' then
+      return bpm_core.drive_approval_effects(p_tenant_id, p_limit, p_position, p_now);
     else
       raise case_not_found;
   end case;
