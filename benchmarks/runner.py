@@ -19,6 +19,7 @@ from psycopg import sql
 
 from benchmarks import machine
 from benchmarks.context import Context, Outcome, median, spread
+from benchmarks.count import Cost, Monitor, per_unit
 from benchmarks.server import database, settle
 from benchmarks.systems import Engine, connect
 from pgbpm.wakeup import CHANNEL
@@ -38,6 +39,7 @@ class _Run:
     peak_mb: float
     cpu_ms: float
     notified: int
+    cost: Cost
 
 
 def measure_runner(context: Context) -> Outcome:
@@ -65,6 +67,7 @@ def measure_runner(context: Context) -> Outcome:
             "samples2": two,
             "spread": spread(one),
             "spread2": spread(two),
+            **per_unit([run.cost for run in runs[1]]),
             "instances": context.sizes.runner_instances,
             "runner_peak_mb": max(run.peak_mb for run in runs[1]),
             "runner_cpu_ms": median([run.cpu_ms for run in runs[1]]),
@@ -75,6 +78,7 @@ def measure_runner(context: Context) -> Outcome:
 
 
 def _one_run(url: str, instances: int, processes: int) -> _Run:
+    monitor = Monitor(url)
     with contextlib.ExitStack() as stack:
         conn, ear = stack.enter_context(connect(url)), stack.enter_context(connect(url))
         runners = [stack.enter_context(runner_process(url)) for _ in range(processes)]
@@ -94,7 +98,8 @@ def _one_run(url: str, instances: int, processes: int) -> _Run:
             [began],
         )
     peak = sum(watch.peak_mb for watch in watches)
-    return _Run(instances / seconds, peak, spent / instances * 1000, notified)
+    cost = monitor.cost(instances + _WARM_UP)
+    return _Run(instances / seconds, peak, spent / instances * 1000, notified, cost)
 
 
 def _feed(
