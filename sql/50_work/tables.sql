@@ -65,7 +65,6 @@ create table bpm_core.task_instance (
   needs_review         boolean check (needs_review),
   checks_result        boolean check (checks_result),
   primary key (tenant_id, id),
-  foreign key (tenant_id, token_id) references bpm_core.token,
   check (state <> 'Executing' or (worker_id is not null and lease_until is not null and claimed_at is not null)),
   check (state not in ('Ready', 'Held') or (worker_id is null and lease_until is null and claimed_at is null)),
   check (attempt <= max_attempts),
