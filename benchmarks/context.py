@@ -21,11 +21,27 @@ class Sizes:
     runner_instances: int = 6_000
     finished_tasks: int = 1_000_000
     flat_rounds: int = 60
+    flat_queue_rounds: int = 10
     held_tasks: int = 100_000
     held_round_tasks: int = 6_000
+    held_all_tasks: int = 500_000
+    held_all_points: int = 5
+    held_all_rounds: int = 4
+    queue_batch: int = 200
+    churn_batch: int = 500
+    branches: tuple[int, int] = (1_000, 10_000)
     rows_instances: int = 500
     events: int = 12_000
     commands: int = 10_000
+    single_instances: int = 800
+    curve_workers: tuple[int, ...] = (1, 2, 4, 8)
+    curve_batches: tuple[int, ...] = (1, 10, 100, 1_000)
+    curve_instances: int = 4_000
+    curve_finished: tuple[int, ...] = (10_000, 100_000)
+    crowd: int = 100
+    crowd_batch: int = 10
+    crowd_pool: int = 20
+    crowd_instances: int = 5_000
     wakeups: int = 400
 
 
@@ -37,11 +53,25 @@ QUICK = Sizes(
     runner_instances=200,
     finished_tasks=3_000,
     flat_rounds=6,
+    flat_queue_rounds=1,
     held_tasks=1_800,
     held_round_tasks=300,
+    held_all_tasks=900,
+    held_all_points=2,
+    held_all_rounds=1,
+    queue_batch=10,
+    churn_batch=30,
+    branches=(20, 100),
     rows_instances=50,
     events=200,
     commands=200,
+    single_instances=60,
+    curve_workers=(2,),
+    curve_batches=(20,),
+    curve_instances=100,
+    curve_finished=(300,),
+    crowd=20,
+    crowd_instances=300,
     wakeups=40,
 )
 

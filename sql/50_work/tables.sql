@@ -26,6 +26,9 @@ create type bpm_core.accepted as (
 -- What was accepted, but its output mappings could not be evaluated.
 create type bpm_core.unmapped as (
   task bpm_core.accepted, problem text, detail jsonb);
+-- A direct step that was taken: end_node where it led to an end, has_ended where its instance ended with it.
+create type bpm_core.step as (
+  item integer, task_id uuid, instance_id uuid, token_id uuid, end_node text, has_ended boolean);
 -- An attempt that failed: reported by its worker, expired, or thrown as an error nobody caught.
 create type bpm_core.failure as (
   item integer, task_id uuid, fencing_token bigint, error jsonb, retryable boolean, retry_in interval);

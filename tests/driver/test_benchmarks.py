@@ -16,11 +16,15 @@ from typing import Any
 
 import psycopg
 import pytest
-from benchmarks import history, machine, report
+from benchmarks import audit, history, machine, report
 from benchmarks.__main__ import main
+from benchmarks.branches import measure_branches
 from benchmarks.context import QUICK, Context, Outcome
+from benchmarks.crowd import measure_crowd
 from benchmarks.flatness import measure_held, measure_million
 from benchmarks.guard import EXIT_LOADED
+from benchmarks.held import measure_held_all
+from benchmarks.pooler import missing
 from benchmarks.rows import measure_rows
 from benchmarks.server import BenchServer, install
 from benchmarks.throughput import measure_set
@@ -74,13 +78,36 @@ MANY_TASKS = "exists (select from bpm_core.task_instance offset 700)"
 
 
 def test_a_run_gives_every_figure(quick: dict[str, Any]) -> None:
-    for key in report.WANTED:
+    unmeasured = {"workers_100_ratio"} if missing() else set()
+    for key in report.WANTED.keys() - unmeasured:
         assert quick[key] > 0, key
     assert quick["quick"]
     assert quick["forced"]
     assert quick["settings"]["synchronous_commit"] == "on"
     assert quick["machine"]["cores"] >= 1
     assert quick["details"]["runner"]["runner_peak_mb"] > 10
+    for name, detail in quick["details"].items():
+        assert detail["audit"].get("instances", 0) > 0 or "missing" in detail, name
+
+
+def test_commits_and_rows_are_counted(quick: dict[str, Any]) -> None:
+    details = quick["details"]
+    for name in ("set", "single", "runner"):
+        assert details[name]["rows_per_unit"] == details["rows"]["writes_per_instance"], name
+    assert details["single"]["transactions_per_unit"] == pytest.approx(7, abs=1.5)
+    assert details["set"]["transactions_per_unit"] < 1.5
+    assert details["intake"]["transactions_per_unit"] < 0.2
+    (line,) = [row for row in report.table(quick).splitlines() if row.startswith("calls of one")]
+    assert re.search(r" \d\.\d\d +33\.0 ", line)
+
+
+def test_without_a_pooler_nothing_is_measured_through_one(
+    measure: Measure, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("benchmarks.crowd.missing", lambda: "there is none (apt-get install it)")
+    outcome = measure(measure_crowd)
+    assert not outcome.values
+    assert "apt-get" in outcome.detail["missing"]
 
 
 def test_figures_are_medians_of_what_was_measured(quick: dict[str, Any]) -> None:
@@ -95,9 +122,22 @@ def test_figures_are_medians_of_what_was_measured(quick: dict[str, Any]) -> None
     assert quick["instances_per_s_set"] == pytest.approx(rates["engine"])
     assert quick["ratio_to_bare"] == pytest.approx(rates["engine"] / rates["bare"])
     assert quick["instances_per_s_runner"] == statistics.median(details["runner"]["samples"])
-    assert quick["flat_1m"] == statistics.median(details["flat"]["samples"])
+    flat = details["flat"]
+    assert quick["flat_1m"] == flat[f"ratio_{flat['worst_call']}"] == worst(flat)
+    claims = flat["samples"][f"claim_{QUICK.batch}"]
+    assert flat[f"ratio_claim_{QUICK.batch}"] == statistics.median(claims)
+    assert quick["flat_held_snapshot_all"] == worst(details["held_all"])
+    assert len(details["held_all"]["points"]) == QUICK.held_all_points + 1
+    assert details["held_all"]["points"][-1]["churned"] >= QUICK.held_all_tasks
     assert quick["flat_held_snapshot"] == statistics.median(details["held"]["samples"])
     assert quick["row_writes_per_step"] == sum(details["rows"]["tables_per_step"].values())
+
+
+def worst(detail: dict[str, Any]) -> float:
+    """The least of the ratios of all calls."""
+    ratios = [value for key, value in detail.items() if key.startswith("ratio_")]
+    assert len(ratios) >= 20
+    return float(min(ratios))
 
 
 def test_the_bare_script_writes_as_many_rows(quick: dict[str, Any]) -> None:
@@ -129,7 +169,10 @@ def test_the_page_takes_the_figures(quick: dict[str, Any]) -> None:
 def test_the_table_marks_what_is_missed(quick: dict[str, Any]) -> None:
     text = report.table({**quick, "instances_per_s_set": 10.0, "flat_1m": 0.99})
     (missed,) = [line for line in text.splitlines() if line.startswith("instances/s, set-based")]
-    (met,) = [line for line in text.splitlines() if line.startswith("claim speed")]
+    assert "crowd: not measured: no pooler" in report.table(
+        {**quick, "details": {**quick["details"], "crowd": {"missing": "no pooler"}}}
+    )
+    (met,) = [line for line in text.splitlines() if line.startswith("the worst call with")]
     assert missed.endswith("MISSED")
     assert met.endswith("ok")
     assert "QUICK" in text
@@ -163,8 +206,34 @@ def test_an_engine_slow_with_many_tasks_shows(measure: Measure) -> None:
     assert measure(measure_million, *slowed(MANY_TASKS)).values["flat_1m"] < 0.6
 
 
+def test_an_engine_that_breaks_its_rules_is_not_measured(measure: Measure) -> None:
+    with audit.asked() as found, pytest.raises(audit.Broken, match="I-"):
+        measure(
+            measure_set,
+            "create function public.forget() returns trigger language plpgsql security definer as"
+            " $$ begin update bpm_core.token set node_id = 'start'"
+            " where workflow_instance_id = new.id and new.ended_at is not null;"
+            " return null; end $$",
+            "create constraint trigger forget after update on bpm_core.workflow_instance"
+            " deferrable initially deferred for each row execute function public.forget()",
+        )
+    assert "skipped" in found.told()
+
+
 def test_an_engine_that_tires_shows(measure: Measure) -> None:
     assert measure(measure_held, *slowed(MANY_TASKS)).values["flat_held_snapshot"] < 0.8
+
+
+def test_a_call_that_tires_under_a_held_snapshot_shows(measure: Measure) -> None:
+    after = measure(measure_held_all, *slowed(MANY_TASKS))
+    assert after.values["flat_held_snapshot_all"] < 0.8
+
+
+def test_branches_that_grow_dearer_show(measure: Measure) -> None:
+    after = measure(
+        measure_branches, *slowed("exists (select from bpm_core.task_instance offset 130)", 0.1)
+    )
+    assert after.values["branches_linear"] > 1.5
 
 
 # -- the rest ------------------------------------------------------------------------------------
@@ -211,9 +280,12 @@ def test_a_loaded_machine_is_refused(server_url: str, tmp_path: Path) -> None:
 
 def test_our_own_load_is_not_foreign() -> None:
     with_us, without_us = machine.Span([]), machine.Span([os.getpid()])
+    before = os.times()
     subprocess.run([sys.executable, "-c", "sum(range(50_000_000))"], check=True)
+    after = os.times()
     seen, left = with_us.foreign(), without_us.foreign()
-    assert seen.cores - left.cores > 0.3
+    spent = after.children_user - before.children_user
+    assert seen.cores - left.cores > 0.5 * spent / (after.elapsed - before.elapsed)
 
 
 def test_memory_counts_what_is_shared_once() -> None:
