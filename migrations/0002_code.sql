@@ -10186,6 +10186,10 @@ begin
   end if;
   return query
   select p.id, p.status::text from bpm_core.process_instance p where p.tenant_id = p_tenant_id and p.id = p_process_instance_id;
+  if not found then
+    -- It was removed while this waited for its lock: that says so.
+    perform bpm_core.lock_instances_of_process(p_tenant_id, p_process_instance_id);
+  end if;
 end
 $$;
 
@@ -22042,7 +22046,7 @@ begin
     select x.ctid
       from (select p_tenant_id as tenant_id, k.id from unnest(p_tasks) k(id) offset 0) k
      cross join lateral (select x.ctid, x.tenant_id, x.task_instance_id, x.attempt from bpm_core.execution x where x.tenant_id = k.tenant_id and x.task_instance_id = k.id offset 0) x
-     where not exists (select from bpm_core.fact f where f.task_instance_id = x.task_instance_id and f.attempt = x.attempt and f.tenant_id is not distinct from x.tenant_id)));
+     where not exists (select from bpm_core.fact f where f.task_instance_id = x.task_instance_id and f.attempt = x.attempt and f.tenant_id is not distinct from x.tenant_id offset 0)));
   get diagnostics v_n = row_count;
   v_rows := v_rows || jsonb_build_object('execution', v_n);
   delete from bpm_core.result_evidence x
@@ -22050,7 +22054,7 @@ begin
     select x.ctid
       from (select p_tenant_id as tenant_id, k.id from unnest(p_tasks) k(id) offset 0) k
      cross join lateral (select x.ctid, x.tenant_id, x.task_instance_id, x.attempt from bpm_core.result_evidence x where x.tenant_id = k.tenant_id and x.task_instance_id = k.id offset 0) x
-     where not exists (select from bpm_core.fact f where f.task_instance_id = x.task_instance_id and f.attempt = x.attempt and f.tenant_id is not distinct from x.tenant_id)));
+     where not exists (select from bpm_core.fact f where f.task_instance_id = x.task_instance_id and f.attempt = x.attempt and f.tenant_id is not distinct from x.tenant_id offset 0)));
   get diagnostics v_n = row_count;
   v_rows := v_rows || jsonb_build_object('result_evidence', v_n);
   delete from bpm_core.result x
@@ -22058,7 +22062,7 @@ begin
     select x.ctid
       from (select p_tenant_id as tenant_id, k.id from unnest(p_tasks) k(id) offset 0) k
      cross join lateral (select x.ctid, x.tenant_id, x.task_instance_id, x.attempt from bpm_core.result x where x.tenant_id = k.tenant_id and x.task_instance_id = k.id offset 0) x
-     where not exists (select from bpm_core.fact f where f.task_instance_id = x.task_instance_id and f.attempt = x.attempt and f.tenant_id is not distinct from x.tenant_id)));
+     where not exists (select from bpm_core.fact f where f.task_instance_id = x.task_instance_id and f.attempt = x.attempt and f.tenant_id is not distinct from x.tenant_id offset 0)));
   get diagnostics v_n = row_count;
   v_rows := v_rows || jsonb_build_object('result', v_n);
   delete from bpm_core.task_instance x
@@ -24165,7 +24169,7 @@ begin
       from unnest(p_workflows) k(id)
      cross join lateral (select x.ctid, x.id, x.tenant_id from bpm_core.review x where x.workflow_instance_id = k.id offset 0) x
      where x.tenant_id = p_tenant_id
-       and not exists (select from bpm_core.fact f where f.review_id = x.id and f.tenant_id is not distinct from x.tenant_id)));
+       and not exists (select from bpm_core.fact f where f.review_id = x.id and f.tenant_id is not distinct from x.tenant_id offset 0)));
   get diagnostics v_n = row_count;
   v_rows := v_rows || jsonb_build_object('review', v_n);
   return v_rows;
@@ -24486,7 +24490,8 @@ begin
      cross join lateral (
         select t.attempt
           from bpm_core.delivery_attempt t
-         where t.tenant_id = o.tenant_id and t.outbox_id = o.id and t.fencing_token = m.fencing_token and t.outcome = 'Unknown') a
+         where t.tenant_id = o.tenant_id and t.outbox_id = o.id and t.fencing_token = m.fencing_token and t.outcome = 'Unknown'
+        offset 0) a
      where o.id = any (v_late) and o.state in ('Pending', 'Sending') and v.state = 'Sent'
      order by o.id, m.item));
 end
@@ -24520,7 +24525,8 @@ begin
       left join lateral (
         select t.attempt
           from bpm_core.delivery_attempt t
-         where t.tenant_id = o.tenant_id and t.outbox_id = o.id and t.fencing_token = m.fencing_token and t.outcome = 'Unknown') a on true
+         where t.tenant_id = o.tenant_id and t.outbox_id = o.id and t.fencing_token = m.fencing_token and t.outcome = 'Unknown'
+        offset 0) a on true
      where case
              when o.state = 'Sending' then o.fencing_token = m.fencing_token and (o.lease_until > v_now or v.state = 'Sent')
              when o.state in ('Unknown', 'Reconciling', 'Manual') then v.state = 'Sent' and a.attempt is not null
@@ -27938,8 +27944,9 @@ begin
   v_kept := array(
     select k.id
       from (select p_tenant_id as tenant_id, k.* from unnest(v_locked) with ordinality k(id, n) offset 0) k
-     where exists (select from bpm_core.event_process_instance l where l.tenant_id = k.tenant_id and l.event_id = k.id)
-        or exists (select from bpm_core.task_event l where l.tenant_id = k.tenant_id and l.event_id = k.id)
+     -- Offset: as joins they would be planned with whole tenants.
+     where exists (select from bpm_core.event_process_instance l where l.tenant_id = k.tenant_id and l.event_id = k.id offset 0)
+        or exists (select from bpm_core.task_event l where l.tenant_id = k.tenant_id and l.event_id = k.id offset 0)
      order by k.n);
   removed := bpm_core.delete_events(p_tenant_id, array(select l.id from unnest(v_locked) l(id) where l.id <> all (v_kept)));
   next := case when cardinality(v_walked) = p_limit then v_walked[p_limit] end;
@@ -28138,7 +28145,7 @@ end
 $$;
 
 -- from 75_intake/tick_events.sql
--- Dispatches events that are due, oldest first, by the rules; then those that wait for a decision and were last looked at with older rules.
+-- Dispatches events that are due, oldest first, by the rules. Those that wait for other rules are of tick_rules.
 -- The version of the rules is read before the rules are: if they change in between, the event is looked at once more.
 -- Returns:  tick_result: rows done, the next position, when the next falls due within a minute.
 -- Writes:   as dispatch_events. Locks: event, skip locked; message keys, tried; what starting and correlating lock.
@@ -28156,7 +28163,6 @@ declare
   v_result  bpm_core.tick_result;
   r_scan    record;
   v_found   bpm_core.event[];
-  v_again   bpm_core.event[];
   v_last    bpm_core.event;
 begin
   select s.* into r_scan from bpm_core.pick_start(p_position, p_now) s;
@@ -28167,16 +28173,9 @@ begin
      order by e.available_at, e.id
      limit p_limit
        for no key update skip locked);
-  v_again := array(
-    select e
-      from bpm_core.event e
-     where e.rules_version is not null and e.tenant_id = p_tenant_id and e.rules_version < v_version
-     order by e.rules_version, e.id
-     limit p_limit - cardinality(v_found)
-       for no key update skip locked);
-  v_result.done := cardinality(v_found) + cardinality(v_again);
+  v_result.done := cardinality(v_found);
   if v_result.done > 0 then
-    perform bpm_core.dispatch_events(p_tenant_id, v_found || v_again, v_version, p_now);
+    perform bpm_core.dispatch_events(p_tenant_id, v_found, v_version, p_now);
   end if;
   v_last := v_found[cardinality(v_found)];
   v_result.next_position := bpm_core.pick_end(p_position, r_scan.look_back, r_scan.settled, r_scan.whole, v_last.available_at, v_last.id,
@@ -28187,6 +28186,57 @@ begin
      where e.dispatch_state = 'Pending' and e.tenant_id = p_tenant_id and e.available_at > p_now and e.available_at <= p_now + interval '1 minute'
      order by e.available_at
      limit 1);
+  return v_result;
+end
+$$;
+
+-- from 75_intake/tick_rules.sql
+-- Dispatches events that wait for a decision and were last looked at with older rules, with those of now.
+-- The version of the rules is read before the rules are: if they change in between, the event is looked at once more. The position goes by versions
+-- (position_of): before its safe end no event waits any more.
+-- Returns:  tick_result: rows done, the next position.
+-- Writes:   as dispatch_events. Locks: event, skip locked; message keys, tried; what starting and correlating lock.
+create or replace function bpm_core.tick_rules(p_tenant_id text, p_limit integer, p_position bpm_core.pick_position, p_now timestamptz)
+returns bpm_core.tick_result
+language plpgsql volatile
+set search_path = pg_catalog, pg_temp
+set plan_cache_mode = force_generic_plan
+set enable_seqscan = off  set enable_hashjoin = off  set enable_mergejoin = off
+set jit = off
+set enable_sort = off
+as $$
+declare
+  v_version constant bigint := coalesce((select s.rules_version from bpm_core.routing_state s where s.tenant_id = p_tenant_id), 0);
+  v_next    bpm_core.pick_position := p_position;
+  v_result  bpm_core.tick_result;
+  r_scan    record;
+  v_safe    bigint;
+  v_found   bpm_core.event[];
+begin
+  select s.* into r_scan from bpm_core.pick_start(p_position, p_now) s;
+  v_safe := case when r_scan.whole then 0 else bpm_core.number_at(p_position.safe_at) end;
+  v_found := array(
+    select e
+      from bpm_core.event e
+     where e.rules_version is not null and e.tenant_id = p_tenant_id and e.rules_version >= v_safe and e.rules_version < v_version
+     order by e.rules_version, e.id
+     limit p_limit
+       for no key update skip locked);
+  v_result.done := cardinality(v_found);
+  if v_result.done > 0 then
+    perform bpm_core.dispatch_events(p_tenant_id, v_found, v_version, p_now);
+  end if;
+  if v_result.done < p_limit then
+    if r_scan.settled then
+      v_next.safe_at := p_position.mark_at;
+      v_next.mark_at := bpm_core.position_of(v_version);
+      v_next.horizon := pg_snapshot_xmax(pg_current_snapshot());
+    end if;
+    if r_scan.whole then
+      v_next.full_at := p_now;
+    end if;
+  end if;
+  v_result.next_position := v_next;
   return v_result;
 end
 $$;
@@ -31451,7 +31501,7 @@ begin
      cross join lateral (select r.ctid, r.id, r.removed_at from bpm_core.removed_instance r
                           where r.tenant_id = w.tenant_id and r.id = w.id for no key update skip locked) r
      where r.removed_at < p_cutoff
-       and not exists (select from bpm_core.idempotency_key k where k.instance_id = r.id and k.tenant_id is not distinct from p_tenant_id)));
+       and not exists (select from bpm_core.idempotency_key k where k.instance_id = r.id and k.tenant_id is not distinct from p_tenant_id offset 0)));
   get diagnostics removed = row_count;
   next := case when cardinality(v_walked) = p_limit then v_walked[p_limit] end;
 end
@@ -31767,10 +31817,11 @@ begin
   perform bpm_core.check_positions(p_positions, 'object');
   done := '{}';
   positions := '{}';
-  foreach v_kind in array array['timers', 'inbox', 'tokens', 'leases', 'messages', 'commands', 'unknown', 'events', 'domain_events', 'decisions', 'approvals'] loop
+  foreach v_kind in array array['timers', 'inbox', 'tokens', 'leases', 'messages', 'commands', 'unknown', 'events', 'rules', 'domain_events', 'decisions', 'approvals'] loop
     v_position := bpm_core.read_position(p_positions -> v_kind);
     v_tick := bpm_core.tick_kind(v_kind, p_tenant_id, v_limit, v_position, bpm_core.now());
-    done := done || jsonb_build_object(v_kind, v_tick.done);
+    done := done || case v_kind when 'rules' then jsonb_build_object('events', (done ->> 'events')::integer + v_tick.done)
+                                else jsonb_build_object(v_kind, v_tick.done) end;
     positions := positions || jsonb_build_object(v_kind, coalesce(to_jsonb(v_tick.next_position), '{}'));
     next_due_at := least(next_due_at, v_tick.next_due_at);
   end loop;
@@ -31806,6 +31857,8 @@ begin
       return bpm_core.tick_domain_events(p_tenant_id, p_limit, p_position, p_now);
     when 'events' then
       return bpm_core.tick_events(p_tenant_id, p_limit, p_position, p_now);
+    when 'rules' then
+      return bpm_core.tick_rules(p_tenant_id, p_limit, p_position, p_now);
     when 'decisions' then
       return bpm_core.drive_approval_times(p_tenant_id, p_limit, p_position, p_now);
     when 'approvals' then

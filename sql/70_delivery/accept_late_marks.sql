@@ -39,7 +39,8 @@ begin
      cross join lateral (
         select t.attempt
           from bpm_core.delivery_attempt t
-         where t.tenant_id = o.tenant_id and t.outbox_id = o.id and t.fencing_token = m.fencing_token and t.outcome = 'Unknown') a
+         where t.tenant_id = o.tenant_id and t.outbox_id = o.id and t.fencing_token = m.fencing_token and t.outcome = 'Unknown'
+        offset 0) a
      where o.id = any (v_late) and o.state in ('Pending', 'Sending') and v.state = 'Sent'
      order by o.id, m.item));
 end
