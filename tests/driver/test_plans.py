@@ -593,7 +593,8 @@ class Drive:
         self.tick()
         ((fence, to),) = self.rows(
             "select fencing_token, published_to"
-            "  from bpm.claim_domain_events('w', 1000, p_subscription => 'listener')"
+            "  from bpm.claim_domain_events('w', %s, p_subscription => 'listener')",
+            N,
         )
         marked = self.rows("select bpm.mark_published('listener', %s, %s)", fence, to)
         assert marked == [("Done",)]
