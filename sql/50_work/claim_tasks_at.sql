@@ -4,7 +4,7 @@
 -- Returns:  one row: tasks jsonb (array of objects with the columns of claim_tasks), positions jsonb (opaque),
 --           next_due_at (when the next task of these types becomes ready; null: none known).
 -- Raises:   BP403, BP409, BP422 as claim_tasks; BP400 positions that are not ours.
--- Writes:   task_instance; execution, where an instance is being suspended; idempotency_key with a request id. Locks: task_instance, skip locked.
+-- Writes:   as claim_tasks. Locks: as claim_tasks.
 create or replace function bpm.claim_tasks_at(
   p_worker text, p_types text[], p_limit integer default 1, p_lease interval default null, p_request_id text default null,
   p_positions jsonb default null, p_tenant_id text default '')
@@ -18,7 +18,7 @@ as $$
 declare
   v_now     timestamptz;
   v_scans   bpm_core.slot_scan[];
-  v_claimed bpm_core.claimed_task[];
+  r_claim   record;
   v_handed  bpm_core.claimed_task[];
 begin
   perform bpm_core.enter_call(p_tenant_id, 'worker');
@@ -35,22 +35,21 @@ begin
   end if;
   v_now := bpm_core.now();
   v_scans := bpm_core.open_slots(p_types, p_positions, v_now);
-  v_claimed := array(
-    select c
-      from bpm_core.claim_ready_tasks(
-             p_tenant_id, p_worker,
-             array(select row(s.task_type, s.priority_level, s.from_at, s.from_id)::bpm_core.claim_slot from unnest(v_scans) s),
-             p_limit, p_lease, p_request_id, v_now) c);
-  v_handed := v_claimed;
-  if exists (select from unnest(v_claimed) c where c.suspended) then
-    v_handed := bpm_core.put_back_claimed(p_tenant_id, v_claimed);
+  select c.* into r_claim
+    from bpm_core.claim_ready_tasks(
+           p_tenant_id, p_worker,
+           array(select row(s.task_type, s.priority_level, s.from_at, s.from_id)::bpm_core.claim_slot from unnest(v_scans) s),
+           p_limit, p_lease, p_request_id, v_now) c;
+  v_handed := r_claim.claimed;
+  if exists (select from unnest(v_handed) c where c.suspended) then
+    v_handed := bpm_core.put_back_claimed(p_tenant_id, v_handed);
   end if;
   if p_request_id is not null then
     perform bpm_core.remember_claim(p_tenant_id, p_worker, p_types, p_limit, p_lease, p_request_id, v_handed);
   end if;
   tasks := bpm_core.claimed_json(v_handed);
-  positions := bpm_core.close_slots(v_scans, v_claimed, cardinality(v_claimed) < p_limit, v_now);
-  if cardinality(v_claimed) < p_limit then
+  positions := bpm_core.close_slots(v_scans, r_claim.claimed, r_claim.stopped_in, r_claim.limited, v_now);
+  if cardinality(r_claim.claimed) < p_limit then
     next_due_at := bpm_core.next_task_due(p_tenant_id, p_types, v_now);
   end if;
   return next;
