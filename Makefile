@@ -5,7 +5,7 @@ BIN    := $(VENV)/bin
 STAMP  := $(VENV)/.pgbpm-setup
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo corpus test test-all test-docker lint bench wall delivery-trial migration baseline reference pins clean
+.PHONY: help setup demo corpus test test-all test-docker lint bench bench-peers wall delivery-trial migration baseline reference pins clean
 
 help: ## what there is
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:[^#]*## /\t/' | expand -t 14
@@ -36,6 +36,9 @@ lint: setup ## sqlfluff, ruff, mypy and the project's own rules
 
 bench: setup ## throughput and flatness, written to build/bench/results.json
 	@$(BIN)/python -m benchmarks
+
+bench-peers: setup ## ours beside absurd, DBOS, pgqueuer and procrastinate (installed from a package index): build/bench/peers.json
+	@$(BIN)/python -m benchmarks.peers
 
 wall: setup ## the tenant wall: every function and view against another tenant, report in build/wall/report.json
 	@$(BIN)/python -m tests.wall

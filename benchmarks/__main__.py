@@ -5,7 +5,6 @@ from __future__ import annotations
 import argparse
 import contextlib
 import json
-import os
 import sys
 import time
 from collections.abc import Callable, Iterator, Sequence
@@ -17,10 +16,11 @@ from benchmarks import machine, report
 from benchmarks.context import QUICK, Context, Outcome, Sizes
 from benchmarks.delivery import measure_delivery
 from benchmarks.flatness import measure_held, measure_million
+from benchmarks.guard import EXIT_LOADED, Guard, OtherLoad
 from benchmarks.intake import measure_intake
 from benchmarks.rows import measure_rows
 from benchmarks.runner import measure_runner
-from benchmarks.server import BenchServer, durable_server, install, pick_binaries
+from benchmarks.server import BenchServer, install, running_server
 from benchmarks.throughput import measure_set
 from pgbpm.devtools import scratch
 
@@ -36,14 +36,6 @@ BENCHMARKS: dict[str, Callable[[Context], Outcome]] = {
     "flat": measure_million,
     "held": measure_held,
 }
-FOREIGN_LIMIT = 0.10
-"""Cores others may take on average, before and during a benchmark."""
-QUIET_S = 3.0
-EXIT_LOADED = 3
-
-
-class OtherLoad(Exception):
-    """Somebody else works on this machine."""
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -54,7 +46,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     sizes = QUICK if options.quick else Sizes()
     print(f"benchmarks: {', '.join(chosen)}{' (quick)' if options.quick else ''}", flush=True)
     try:
-        with _server(options.server_url) as server:
+        with running_server(options.server_url) as server:
             guard = Guard(server, options.force)
             guard.wait_quiet()
             outcomes, loads = _measure(server, sizes, chosen, guard, options.sql)
@@ -108,55 +100,6 @@ def _options(arguments: Sequence[str] | None) -> argparse.Namespace:
     if options.docs and (options.quick or options.server_url):
         parser.error("--docs is for whole runs on a server of our own")
     return options
-
-
-@contextlib.contextmanager
-def _server(url: str | None) -> Iterator[BenchServer]:
-    if url is not None:
-        yield BenchServer(url)
-        return
-    binaries = pick_binaries()
-    print(f"PostgreSQL {binaries.version} ({binaries.origin}), durable settings", flush=True)
-    with durable_server(binaries) as server:
-        yield server
-
-
-class Guard:
-    """Refuses to measure where others work. ``disturbed`` tells that it was overridden."""
-
-    def __init__(self, server: BenchServer, force: bool) -> None:
-        self._ours = [os.getpid(), *([server.pid] if server.pid else [])]
-        self._force = force
-        self.disturbed = False
-        if not machine.can_watch():
-            self._refuse("this system does not tell what else runs (no /proc)")
-
-    def wait_quiet(self) -> None:
-        """Look for a few seconds while nothing of ours runs."""
-        if machine.can_watch():
-            span = machine.Span(self._ours)
-            time.sleep(QUIET_S)
-            self._judge(span.foreign(), "before the start")
-
-    @contextlib.contextmanager
-    def watching(self, name: str, loads: dict[str, float]) -> Iterator[None]:
-        """Judge the load of others over the block."""
-        span = machine.Span(self._ours) if machine.can_watch() else None
-        yield
-        if span is not None:
-            foreign = span.foreign()
-            loads[name] = round(foreign.cores, 3)
-            self._judge(foreign, f"while {name} was measured")
-
-    def _judge(self, foreign: machine.Foreign, when: str) -> None:
-        if foreign.cores > FOREIGN_LIMIT:
-            self._refuse(f"{when}, others took {foreign.describe()}; at most {FOREIGN_LIMIT:.2f}")
-
-    def _refuse(self, why: str) -> None:
-        if not self._force:
-            raise OtherLoad(why)
-        self.disturbed = True
-        print(f"WARNING: {why}", file=sys.stderr, flush=True)
 
 
 def _measure(

@@ -65,15 +65,21 @@ def table(result: dict[str, Any]) -> str:
 
 def page(text: str, result: dict[str, Any]) -> str:
     """A page of the documentation with the figures between its two marks replaced."""
-    before, _, rest = text.partition(BEGIN)
-    _, found, after = rest.partition(END)
+    return between(text, BEGIN, END, _markdown(result))
+
+
+def between(text: str, begin: str, end: str, body: str) -> str:
+    """A text with what stands between two marks replaced."""
+    before, _, rest = text.partition(begin)
+    _, found, after = rest.partition(end)
     if not found:
-        raise ValueError(f"the page lacks the marks {BEGIN} and {END}")
-    return f"{before}{BEGIN}\n{_markdown(result)}\n{END}{after}"
+        raise ValueError(f"the page lacks the marks {begin} and {end}")
+    return f"{before}{begin}\n{body}\n{end}{after}"
 
 
-def _markdown(result: dict[str, Any]) -> str:
-    machine, settings, details = result["machine"], result["settings"], result["details"]
+def circumstances(result: dict[str, Any]) -> list[str]:
+    """When and on what it was measured, in Markdown."""
+    machine, settings = result["machine"], result["settings"]
     lines = [
         f"{result['measured_at'][:10]}, {machine.get('processor', machine['machine'])} with"
         f" {machine['cores']} cores and {machine.get('memory_mb', 0) / 1024:.0f} GB,"
@@ -89,6 +95,12 @@ def _markdown(result: dict[str, Any]) -> str:
             " the rates are low, the ratios rough.**",
             "",
         ]
+    return lines
+
+
+def _markdown(result: dict[str, Any]) -> str:
+    details = result["details"]
+    lines = circumstances(result)
     lines += ["| measure | measured | wanted | spread |", "|---|---|---|---|"]
     for key, (what, sign, wanted) in WANTED.items():
         if key in result:

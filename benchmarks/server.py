@@ -83,6 +83,18 @@ def durable_server(binaries: Binaries) -> Iterator[BenchServer]:
         _remove(server)
 
 
+@contextlib.contextmanager
+def running_server(url: str | None) -> Iterator[BenchServer]:
+    """The server named by ``url``, else a durable one of our own, which is told."""
+    if url is not None:
+        yield BenchServer(url)
+        return
+    binaries = pick_binaries()
+    print(f"PostgreSQL {binaries.version} ({binaries.origin}), durable settings", flush=True)
+    with durable_server(binaries) as server:
+        yield server
+
+
 def _remove(server: EmbeddedServer) -> None:
     server.stop()
     data_dir = server.status().data_dir

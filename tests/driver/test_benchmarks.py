@@ -17,9 +17,10 @@ from typing import Any
 import psycopg
 import pytest
 from benchmarks import history, machine, report
-from benchmarks.__main__ import EXIT_LOADED, main
+from benchmarks.__main__ import main
 from benchmarks.context import QUICK, Context, Outcome
 from benchmarks.flatness import measure_held, measure_million
+from benchmarks.guard import EXIT_LOADED
 from benchmarks.rows import measure_rows
 from benchmarks.server import BenchServer, install
 from benchmarks.throughput import measure_set
