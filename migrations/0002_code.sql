@@ -22247,6 +22247,9 @@ create or replace function bpm_core.turn_quota(p_tenant_id text, p_task_type tex
 returns integer
 language plpgsql volatile
 set search_path = pg_catalog, pg_temp
+set plan_cache_mode = force_generic_plan
+set enable_seqscan = off  set enable_hashjoin = off  set enable_mergejoin = off
+set jit = off
 as $$
 declare
   v_before integer;
