@@ -516,6 +516,7 @@ begin
   select k.lowest, k.highest into r_known
     from (values
       ('engine.approval_required_task_types', null::bigint, null::bigint),
+      ('engine.domain_event_days', 1, 3650),
       ('engine.idempotency_key_days', 7, 3650),
       ('engine.approval_policies', null, null),
       ('engine.loop_budget', 1, 1000000000),
@@ -1095,7 +1096,8 @@ end
 $$;
 
 -- from 10_record/record_fault.sql
--- Is this a record we take? Evidence as evidence_fault takes it, and at most 100 facts, none said twice of the same subject.
+-- Is this a record we take? Evidence as evidence_fault takes it, at most 100 facts, none said twice of the same subject, and as a verdict NeedsReview only,
+-- with reasons or without.
 -- Returns:  text, what is wrong; null when nothing is.
 create or replace function bpm_core.record_fault(p_record jsonb)
 returns text
@@ -1109,6 +1111,10 @@ declare
 begin
   if v_fault is not null then
     return v_fault;
+  elsif p_record -> 'verdict' <> '"NeedsReview"' then
+    return 'A verdict is Accepted or NeedsReview.';
+  elsif p_record ? 'reasons' and not (p_record ? 'verdict' and bpm_core.is_text_list(p_record -> 'reasons')) then
+    return 'Reasons come with the verdict NeedsReview: at most 100 different texts of 1 to 1000 characters.';
   elsif jsonb_typeof(v_facts) is distinct from 'array' then
     return 'Facts must be a JSON array.';
   elsif jsonb_array_length(v_facts) > 100 then
@@ -1138,13 +1144,15 @@ end
 $$;
 
 -- from 10_record/record_of.sql
--- What a result says for the record: its evidence and facts.
--- Returns:  jsonb {evidence, facts}; null when it says nothing.
-create or replace function bpm_core.record_of(p_evidence jsonb, p_facts jsonb)
+-- What a result says for the record: its evidence and facts, and, where its worker wants it looked at first, that verdict and why.
+-- Returns:  jsonb {evidence, facts}, and verdict and reasons where they are given; null when it says nothing. The verdict Accepted says nothing.
+create or replace function bpm_core.record_of(p_evidence jsonb, p_facts jsonb, p_verdict jsonb default null, p_reasons jsonb default null)
 returns jsonb
 language sql immutable parallel safe
 as $$
-  select nullif(jsonb_build_object('evidence', coalesce(nullif(p_evidence, 'null'), '[]'), 'facts', coalesce(nullif(p_facts, 'null'), '[]')),
+  select nullif(jsonb_build_object('evidence', coalesce(nullif(p_evidence, 'null'), '[]'), 'facts', coalesce(nullif(p_facts, 'null'), '[]'))
+                || case when p_verdict is null and p_reasons is null then '{}'
+                        else jsonb_strip_nulls(jsonb_build_object('verdict', nullif(p_verdict, '"Accepted"'), 'reasons', p_reasons)) end,
                 '{"evidence": [], "facts": []}')
 $$;
 
@@ -1371,7 +1379,7 @@ create or replace function bpm_core.approval_attributes()
 returns text[]
 language sql immutable parallel safe
 as $$
-  select array['bpm:requiredApprovals', 'bpm:approvers', 'bpm:approvalVeto', 'bpm:approvalExclude', 'bpm:approvalExpires', 'bpm:approvalReminds',
+  select array['bpm:requiredApprovals', 'bpm:approvers', 'bpm:approverGroups', 'bpm:approvalVeto', 'bpm:approvalExclude', 'bpm:approvalExpires', 'bpm:approvalReminds',
                'bpm:approvalEscalates', 'bpm:escalateTo']
 $$;
 
@@ -1390,7 +1398,7 @@ as $$
 $$;
 
 -- from 20_catalog/approval_problem.sql
--- What is wrong with a rule about how approvals are decided: {required: 1 to 100, approvers: names, veto: true or false (does one refusal refuse? true),
+-- What is wrong with a rule about how approvals are decided: {required: 1 to 100, approvers: names, approver_groups: names, veto: true or false (does one refusal refuse? true),
 -- exclude: of requester, earlier_actors, delegates and names, expires_in, remind_every, escalate_in: ISO 8601 durations, escalate_to: a name}.
 -- Returns:  text, null when nothing is, or there is no rule.
 create or replace function bpm_core.approval_problem(p_policy jsonb)
@@ -1401,14 +1409,16 @@ as $$
   select case
     when p_policy is null then null
     when jsonb_typeof(p_policy) <> 'object'
-         or p_policy - '{required,approvers,veto,exclude,expires_in,remind_every,escalate_in,escalate_to}'::text[] <> '{}'
-      then 'it is an object of required, approvers, veto, exclude, expires_in, remind_every, escalate_in and escalate_to'
+         or p_policy - '{required,approvers,approver_groups,veto,exclude,expires_in,remind_every,escalate_in,escalate_to}'::text[] <> '{}'
+      then 'it is an object of required, approvers, approver_groups, veto, exclude, expires_in, remind_every, escalate_in and escalate_to'
     when p_policy ? 'required' and not coalesce(jsonb_typeof(p_policy -> 'required') = 'number' and (p_policy ->> 'required') ~ '^\d{1,3}$'
                                                 and (p_policy ->> 'required')::integer between 1 and 100, false)
       then format('%s is no number of approvals from 1 to 100', left(p_policy ->> 'required', 50))
     when p_policy ? 'approvers' and (not bpm_core.is_text_list(p_policy -> 'approvers') or p_policy -> 'approvers' = '[]')
       then 'the approvers are 1 to 100 names, none twice'
-    when jsonb_array_length(p_policy -> 'approvers') < (p_policy ->> 'required')::integer
+    when p_policy ? 'approver_groups' and (not bpm_core.is_text_list(p_policy -> 'approver_groups') or p_policy -> 'approver_groups' = '[]')
+      then 'the approver groups are 1 to 100 names, none twice'
+    when not p_policy ? 'approver_groups' and jsonb_array_length(p_policy -> 'approvers') < (p_policy ->> 'required')::integer
       then format('it takes %s approvals and names %s approvers', p_policy ->> 'required', jsonb_array_length(p_policy -> 'approvers'))
     when p_policy ? 'veto' and jsonb_typeof(p_policy -> 'veto') <> 'boolean' then format('veto is true or false, not %s', left(p_policy ->> 'veto', 50))
     when p_policy ? 'exclude' and not bpm_core.is_text_list(p_policy -> 'exclude') then 'excluded are requester, earlier_actors, delegates or at most 100 names, none twice'
@@ -1416,6 +1426,10 @@ as $$
     when p_policy ? 'escalate_to' and not coalesce(jsonb_typeof(p_policy -> 'escalate_to') = 'string'
                                                    and length(btrim(p_policy ->> 'escalate_to')) between 1 and 200, false)
       then 'escalate_to is the name of somebody'
+    when bpm_core.names_problem(bpm_core.name_list(p_policy -> 'exclude'), bpm_core.symbols()) is not null
+      then 'excluded: ' || bpm_core.names_problem(bpm_core.name_list(p_policy -> 'exclude'), bpm_core.symbols())
+    when bpm_core.names_problem(bpm_core.name_list(p_policy -> 'approvers') || btrim(p_policy ->> 'escalate_to'), '{}') is not null
+      then 'who decides: ' || bpm_core.names_problem(bpm_core.name_list(p_policy -> 'approvers') || btrim(p_policy ->> 'escalate_to'), '{}')
     else (
       select format('%s is no ISO 8601 duration from PT1S to P10Y', left(d.said, 50))
         from (values (p_policy ->> 'expires_in'), (p_policy ->> 'remind_every'), (p_policy ->> 'escalate_in')) d(said)
@@ -3140,12 +3154,13 @@ language sql immutable
 set search_path = pg_catalog, pg_temp
 as $$
   select coalesce(jsonb_object_agg(s.name, case
-           when s.name in ('approvers', 'exclude') then to_jsonb(coalesce(bpm_core.name_list(to_jsonb(s.said)), '{}'))
+           when s.name in ('approvers', 'approver_groups', 'exclude') then to_jsonb(coalesce(bpm_core.name_list(to_jsonb(s.said)), '{}'))
            when s.name = 'required' and s.said ~ '^\d{1,4}$' or s.name = 'veto' and s.said in ('true', 'false') then s.said::jsonb
            else to_jsonb(s.said) end), '{}')
     from (values
       ('required', btrim(p_attributes ->> 'bpm:requiredApprovals')),
       ('approvers', p_attributes ->> 'bpm:approvers'),
+      ('approver_groups', p_attributes ->> 'bpm:approverGroups'),
       ('veto', btrim(p_attributes ->> 'bpm:approvalVeto')),
       ('exclude', p_attributes ->> 'bpm:approvalExclude'),
       ('expires_in', btrim(p_attributes ->> 'bpm:approvalExpires')),
@@ -3870,8 +3885,8 @@ as $$
     when p_rule ? 'earlier_actors' and jsonb_typeof(p_rule -> 'earlier_actors') <> 'boolean' and not bpm_core.is_text_list(p_rule -> 'earlier_actors')
       then 'p_exclusion_rule: earlier_actors is true or false, or an array of node ids.'
     when p_rule ? 'actors' and not bpm_core.is_text_list(p_rule -> 'actors') then 'p_exclusion_rule: actors is an array of names.'
-    when exists (select from jsonb_array_elements_text(coalesce(p_rule -> 'actors', '[]')) n where not bpm_core.is_name(n))
-      then 'p_exclusion_rule: a name of actors has blanks around it, or over 200 characters.' end
+    when p_rule ? 'actors'
+      then 'p_exclusion_rule: actors, ' || bpm_core.names_problem(array(select jsonb_array_elements_text(p_rule -> 'actors')), '{}') || '.' end
 $$;
 
 -- from 20_catalog/expand_catch.sql
@@ -5944,6 +5959,51 @@ as $$
       then array(select btrim(e) from jsonb_array_elements_text(p_value) e) end end
 $$;
 
+-- from 20_catalog/names_problem.sql
+-- What is wrong with names of people in a rule? One that looks like a symbol is meant as one; somebody who is called so is written person:NAME.
+-- p_symbols: those that may stand there as well.
+-- Returns:  text, null when nothing is.
+create or replace function bpm_core.names_problem(p_names text[], p_symbols text[])
+returns text
+language sql immutable parallel safe
+set search_path = pg_catalog, pg_temp
+as $$
+  select case
+    when bpm_core.near_symbol(n.name) is null then format('%s is no name of 1 to 200 characters, without blanks around it', quote_literal(left(n.name, 50)))
+    when p_symbols = '{}' then format('%s stands for people by their part in the process, and here are names; somebody who is called so is person:%s', n.name, n.name)
+    else format('%s is nobody''s name: is %s meant? Somebody who is called so is person:%s', n.name, bpm_core.near_symbol(n.name), n.name) end
+    from unnest(p_names) with ordinality n(name, k)
+   where n.name is not null and n.name <> all (p_symbols) and (bpm_core.near_symbol(n.name) is not null or not coalesce(bpm_core.is_name(bpm_core.person_of(n.name)), false))
+   order by n.k
+   limit 1
+$$;
+
+-- from 20_catalog/near_symbol.sql
+-- Which symbol does this name look like: in other letters or signs, but for up to two letters side by side, or another engine's word for it? A rule that
+-- took Requester for a person would exclude nobody, and nobody would notice.
+-- Returns:  text, the symbol; null: none, or it is written person:NAME.
+create or replace function bpm_core.near_symbol(p_name text)
+returns text
+language sql immutable parallel safe
+set search_path = pg_catalog, pg_temp
+as $$
+  select s.symbol
+    from (select regexp_replace(lower(p_name), '[^a-z]', '', 'g')) n(plain)
+   cross join unnest(bpm_core.symbols()) s(symbol)
+   cross join lateral (select replace(s.symbol, '_', '') as plain) w
+   cross join lateral (
+     select coalesce(max(k) filter (where left(n.plain, k) = left(w.plain, k)), 0) as before
+       from generate_series(1, least(length(n.plain), length(w.plain))) k) b
+   cross join lateral (
+     select coalesce(max(k) filter (where right(n.plain, k) = right(w.plain, k)), 0) as after
+       from generate_series(1, least(length(n.plain), length(w.plain)) - b.before) k) a
+   where not starts_with(p_name, 'person:')
+     and (b.before + a.after >= greatest(length(n.plain), length(w.plain)) - 2
+          or s.symbol = 'requester' and n.plain in ('initiator', 'starter', 'startedby', 'requestedby')
+          or s.symbol = 'earlier_actors' and n.plain in ('actor', 'actors', 'earlier'))
+   limit 1
+$$;
+
 -- from 20_catalog/node_rows.sql
 -- The rows of workflow_node for one compiled process.
 create or replace function bpm_core.node_rows(p_tenant_id text, p_version_id uuid, p_process_pos integer, p_nodes bpm_core.draft_node[], p_flows bpm_core.draft_flow[])
@@ -6777,6 +6837,15 @@ returns jsonb
 language sql immutable parallel safe
 as $$ select p_variables #> string_to_array(p_path, '.') $$;
 
+-- from 20_catalog/person_of.sql
+-- A name without the person: it may be written with, so that it is not taken for one of the symbols.
+create or replace function bpm_core.person_of(p_name text)
+returns text
+language sql immutable parallel safe
+as $$
+  select case when starts_with(p_name, 'person:') then btrim(substr(p_name, 8)) else p_name end
+$$;
+
 -- from 20_catalog/pinned_tasks.sql
 -- The published task version each task type is pinned to at deploy: of the definition that carries the type's name, else the youngest.
 -- Returns:  one row per type that has one.
@@ -7042,7 +7111,7 @@ $$;
 -- p_input_schema, p_result_schema: JSON Schema, of the part that is checked (schema_problem): what a task is given has to meet the one when it is offered,
 -- what it gives back (its result, else its variables) the other. p_exclusion_rule, of tasks for people: who may not do it, {"requester": true (who started
 -- the process), "earlier_actors": true or [node ids] (who did user tasks of it before), "delegates": true (whom one was handed on to), "actors": [names]}.
--- p_approval_policy: how its approvals are decided, {required, approvers, veto, exclude, expires_in, remind_every, escalate_in, escalate_to}, see approval_problem.
+-- p_approval_policy: how its approvals are decided, {required, approvers, approver_groups, veto, exclude, expires_in, remind_every, escalate_in, escalate_to}, see approval_problem.
 -- p_review_required: somebody else looks at each result before it counts (bpm.decide_review).
 -- The code of the definition and the type are the same unless both are given.
 -- Returns:  version number, and whether it is new.
@@ -8503,6 +8572,15 @@ begin
 end
 $$;
 
+-- from 20_catalog/symbols.sql
+-- The words that stand for people by their part in a process: who started it, who did something in it before, whom a user task of it was handed on to.
+create or replace function bpm_core.symbols()
+returns text[]
+language sql immutable parallel safe
+as $$
+  select array['requester', 'earlier_actors', 'delegates']
+$$;
+
 -- from 20_catalog/task_content_hash.sql
 -- The hash that proves a task version unchanged, over everything it says.
 create or replace function bpm_core.task_content_hash(p_version bpm_core.task_version)
@@ -9365,7 +9443,7 @@ $$;
 -- from 40_flow/apply_inbox.sql
 -- Under the instance locks: applies inbox rows, of each target only the oldest, and deletes them. If that raises, one by one: one that raises
 -- alone is put back with a backoff, and after ten times buried as an incident of its instance; one whose message key is busy stays as it is.
--- Those of suspended instances are set aside.
+-- Those of suspended instances are set aside; those of instances of which somebody holds a task in a transaction that lasts stay as they are.
 -- Returns:  integer, rows dealt with. Writes: inbox, and what applying writes.
 create or replace function bpm_core.apply_inbox(p_tenant_id text, p_rows uuid[])
 returns integer
@@ -9378,6 +9456,7 @@ as $$
 declare
   v_parked integer;
   v_first  bpm_core.inbox[];
+  v_free   uuid[];
 begin
   perform 1
      from (select distinct p_tenant_id as tenant_id, k.id from unnest(p_rows) k(id) order by k.id offset 0) k
@@ -9397,6 +9476,12 @@ begin
     when transaction_rollback or operator_intervention or insufficient_resources or system_error then
       raise;
     when others then
+      if sqlstate = '55P03' then
+        v_free := bpm_core.unheld_instances(p_tenant_id, array(select f.target_id from unnest(v_first) f));
+        if exists (select from unnest(v_first) f where f.target_id <> all (v_free)) then
+          return v_parked + bpm_core.apply_inbox(p_tenant_id, array(select f.id from unnest(v_first) f where f.target_id = any (v_free)));
+        end if;
+      end if;
       if cardinality(v_first) > 1 then
         return v_parked + (select sum(bpm_core.apply_inbox(p_tenant_id, array[f.id]))::integer from unnest(v_first) f);
       elsif sqlstate = '55P03' then
@@ -9446,6 +9531,23 @@ begin
   if cardinality(v_some) > 0 then
     perform bpm_core.apply_siblings(p_tenant_id, v_some);
   end if;
+end
+$$;
+
+-- from 40_flow/apply_inbox_soon.sql
+-- Applies inbox rows as apply_inbox does, but waits for nobody longer than a second, as a tick has to that holds their targets.
+-- Returns:  integer, rows dealt with. Writes: as apply_inbox.
+create or replace function bpm_core.apply_inbox_soon(p_tenant_id text, p_rows uuid[])
+returns integer
+language plpgsql volatile
+set search_path = pg_catalog, pg_temp
+set plan_cache_mode = force_generic_plan
+set enable_seqscan = off  set enable_hashjoin = off  set enable_mergejoin = off
+set jit = off
+set lock_timeout = '1s'
+as $$
+begin
+  return case when cardinality(p_rows) = 0 then 0 else bpm_core.apply_inbox(p_tenant_id, p_rows) end;
 end
 $$;
 
@@ -12616,7 +12718,7 @@ begin
   if p_versions <> '{}' then
     v_versions := bpm_core.try_lock_definitions(p_tenant_id, p_versions);
   end if;
-  done := bpm_core.fire_timers(p_tenant_id, array(select c.id from unnest(p_found) c where c.instance_id = any (v_locked)), bpm_core.now());
+  done := bpm_core.fire_unheld(p_tenant_id, array(select c.id from unnest(p_found) c where c.instance_id = any (v_locked)), bpm_core.now());
   if v_versions <> '{}' then
     done := done + bpm_core.fire_start_timers(p_tenant_id, array(select c.id from unnest(p_found) c where c.instance_id = any (v_versions)), bpm_core.now());
   end if;
@@ -12869,6 +12971,47 @@ begin
   perform bpm_core.repeat_timers(v_fired, p_now);
   perform bpm_core.leave_by_timers(v_fired, p_now);
   return v_passed + v_done;
+end
+$$;
+
+-- from 40_flow/fire_unheld.sql
+-- Fires timers of locked instances, as fire_timers does, but waits for nobody longer than a second: those of instances of which somebody holds a task in a
+-- transaction that lasts are left for the next tick, and the others fire.
+-- Returns:  integer, timers dealt with. Writes: as fire_timers.
+create or replace function bpm_core.fire_unheld(p_tenant_id text, p_timers uuid[], p_now timestamptz)
+returns integer
+language plpgsql volatile
+set search_path = pg_catalog, pg_temp
+set plan_cache_mode = force_generic_plan
+set enable_seqscan = off  set enable_hashjoin = off  set enable_mergejoin = off
+set jit = off
+set lock_timeout = '1s'
+as $$
+declare
+  v_free uuid[];
+begin
+  if cardinality(p_timers) = 0 then
+    return 0;
+  end if;
+  begin
+    return bpm_core.fire_timers(p_tenant_id, p_timers, p_now);
+  exception
+    when lock_not_available then
+      v_free := bpm_core.unheld_instances(p_tenant_id, array(
+        select t.workflow_instance_id
+          from unnest(p_timers) k(id)
+         cross join lateral (select t.workflow_instance_id from bpm_core.timer t where t.tenant_id = p_tenant_id and t.id = k.id offset 0) t));
+  end;
+  v_free := array(
+    select k.id
+      from unnest(p_timers) k(id)
+     cross join lateral (select t.workflow_instance_id from bpm_core.timer t where t.tenant_id = p_tenant_id and t.id = k.id offset 0) t
+     where t.workflow_instance_id = any (v_free));
+  if cardinality(v_free) < cardinality(p_timers) then
+    return bpm_core.fire_unheld(p_tenant_id, v_free, p_now);
+  end if;
+  -- It was something else, or has been let go meanwhile.
+  return case when cardinality(p_timers) = 1 then 0 else (select sum(bpm_core.fire_unheld(p_tenant_id, array[k.id], p_now))::integer from unnest(p_timers) k(id)) end;
 end
 $$;
 
@@ -16959,6 +17102,47 @@ begin
 end
 $$;
 
+-- from 40_flow/resume_unheld.sql
+-- Goes on with parked tokens of locked instances, as resume_tokens does, but waits for nobody longer than a second: those of instances of which somebody
+-- holds a task in a transaction that lasts are left for the next tick.
+-- Returns:  integer, tokens resumed. Writes: as resume_tokens.
+create or replace function bpm_core.resume_unheld(p_tenant_id text, p_tokens uuid[])
+returns integer
+language plpgsql volatile
+set search_path = pg_catalog, pg_temp
+set plan_cache_mode = force_generic_plan
+set enable_seqscan = off  set enable_hashjoin = off  set enable_mergejoin = off
+set jit = off
+set lock_timeout = '1s'
+as $$
+declare
+  v_free uuid[];
+begin
+  if cardinality(p_tokens) = 0 then
+    return 0;
+  end if;
+  begin
+    return bpm_core.resume_tokens(p_tenant_id, p_tokens);
+  exception
+    when lock_not_available then
+      v_free := bpm_core.unheld_instances(p_tenant_id, array(
+        select t.workflow_instance_id
+          from unnest(p_tokens) k(id)
+         cross join lateral (select t.workflow_instance_id from bpm_core.token t where t.tenant_id = p_tenant_id and t.id = k.id offset 0) t));
+  end;
+  v_free := array(
+    select k.id
+      from unnest(p_tokens) k(id)
+     cross join lateral (select t.workflow_instance_id from bpm_core.token t where t.tenant_id = p_tenant_id and t.id = k.id offset 0) t
+     where t.workflow_instance_id = any (v_free));
+  if cardinality(v_free) < cardinality(p_tokens) then
+    return bpm_core.resume_unheld(p_tenant_id, v_free);
+  end if;
+  -- It was something else, or has been let go meanwhile.
+  return case when cardinality(p_tokens) = 1 then 0 else (select sum(bpm_core.resume_unheld(p_tenant_id, array[k.id]))::integer from unnest(p_tokens) k(id)) end;
+end
+$$;
+
 -- from 40_flow/return_messages.sql
 -- Takes messages back from waits that closed before they could be applied, and offers those whose time is not over again, under the locks of
 -- their keys.
@@ -18208,11 +18392,11 @@ begin
   v_result.done := 0;
   if cardinality(v_found) > 0 then
     v_locked := bpm_core.try_lock_instances(p_tenant_id, array(select c.instance_id from unnest(v_found) c));
-    v_result.done := bpm_core.apply_inbox(p_tenant_id, array(select c.id from unnest(v_found) c where c.instance_id = any (v_locked)));
+    v_result.done := bpm_core.apply_inbox_soon(p_tenant_id, array(select c.id from unnest(v_found) c where c.instance_id = any (v_locked)));
     v_others := array(select c.instance_id from unnest(v_found) c where c.instance_id <> all (v_locked));
     if cardinality(v_others) > 0 then
       v_others := bpm_core.try_lock_processes(p_tenant_id, v_others);
-      v_result.done := v_result.done + bpm_core.apply_inbox(p_tenant_id, array(select c.id from unnest(v_found) c where c.instance_id = any (v_others)));
+      v_result.done := v_result.done + bpm_core.apply_inbox_soon(p_tenant_id, array(select c.id from unnest(v_found) c where c.instance_id = any (v_others)));
       v_locked := v_locked || v_others;
     end if;
     v_last := case when v_result.done = cardinality(v_found) then bpm_core.last_handled(v_found, v_locked) end;
@@ -18367,8 +18551,9 @@ begin
     v_locked := bpm_core.try_lock_instances(p_tenant_id, array(select c.instance_id from unnest(v_found) c));
     perform bpm_core.bump_instances(p_tenant_id, v_locked);
     v_ours := array(select c.id from unnest(v_found) c where c.instance_id = any (v_locked));
-    v_result.done := bpm_core.shelve_tokens(p_tenant_id, v_ours) + bpm_core.resume_tokens(p_tenant_id, v_ours);
-    v_last := bpm_core.last_handled(v_found, v_locked);
+    v_result.done := bpm_core.shelve_tokens(p_tenant_id, v_ours) + bpm_core.resume_unheld(p_tenant_id, v_ours);
+    -- The position stays where something was left.
+    v_last := case when v_result.done = cardinality(v_ours) then bpm_core.last_handled(v_found, v_locked) end;
   end if;
   v_result.next_position := bpm_core.pick_end(p_position, r_scan.look_back, r_scan.settled, r_scan.whole, v_last.at, v_last.id,
                                      cardinality(v_found) < p_limit and cardinality(v_found) = v_result.done, p_now);
@@ -18734,10 +18919,10 @@ $$;
 -- suspended instances are noted as parked: that the task is completed, history tells when its token goes on, and their output mappings are applied then.
 -- An answer that does not meet the result schema of its task is kept apart, and its task stays as it is.
 -- Output mappings are applied here; where one cannot be evaluated the result is kept and the token stops.
--- Results that are to be reviewed are kept and noted as parked, too; a review is asked for.
+-- Results that are to be reviewed, by their task or because the worker says so (p_doubted: the items), are kept and noted as parked, too; a review is asked for.
 -- Returns:  accepted[], in item order; who is missing has lost (answer_outcome says how), was stopped, or is to be reviewed.
 -- Writes:   task_instance, execution, result, history_event: one row each per answer; rejected_result; token, incident of one stopped; quota_slot; what ask_reviews writes.
-create or replace function bpm_core.accept_answers(p_tenant_id text, p_answers bpm_core.answer[], p_suspended uuid[], p_now timestamptz)
+create or replace function bpm_core.accept_answers(p_tenant_id text, p_answers bpm_core.answer[], p_suspended uuid[], p_now timestamptz, p_doubted integer[] default null)
 returns bpm_core.accepted[]
 language plpgsql volatile
 set search_path = pg_catalog, pg_temp
@@ -18780,7 +18965,8 @@ begin
       from held a
      where a.fault is null and t.tenant_id = a.tenant_id and t.id = a.task_id
     returning a.item, t.id, t.workflow_instance_id, t.token_id, t.scope_id, t.node_id, t.attempt, t.worker_id, t.fencing_token, t.claimed_at, t.lease_until,
-              a.variables, a.output, a.content_hash, t.outputs, t.input, t.needs_review, t.type_slot, t.tenant_slot),
+              a.variables, a.output, a.content_hash, t.outputs, t.input, coalesce(t.needs_review, nullif(a.item = any (p_doubted), false)) as needs_review,
+              t.type_slot, t.tenant_slot),
   mapped as materialized (
     select d.*, coalesce(m.patch, case when m.problem is null then d.variables else '{}' end) as patch, m.problem, m.detail
       from done d
@@ -18791,8 +18977,9 @@ begin
     select p_tenant_id, d.id, d.attempt, d.worker_id, d.fencing_token, d.claimed_at, d.lease_until, p_now, 'Succeeded', 'Completed'
       from done d),
   kept as (
-    insert into bpm_core.result (tenant_id, task_instance_id, attempt, output, verdict, content_hash, created_by, created_at)
-    select p_tenant_id, d.id, d.attempt, d.output, case when d.needs_review then 'NeedsReview' else 'Accepted' end::bpm_core.verdict, d.content_hash, d.worker_id, p_now
+    insert into bpm_core.result (tenant_id, task_instance_id, attempt, output, verdict, reasons, content_hash, created_by, created_at)
+    select p_tenant_id, d.id, d.attempt, d.output, case when d.needs_review then 'NeedsReview' else 'Accepted' end::bpm_core.verdict,
+           case when d.needs_review then (select a.record -> 'reasons' from unnest(p_answers) a where a.item = d.item) end, d.content_hash, d.worker_id, p_now
       from done d),
   noted as (
     insert into bpm_core.history_event (tenant_id, workflow_instance_id, at, kind, token_id, node_id, actor, detail)
@@ -19567,7 +19754,8 @@ $$;
 -- A person takes a user task. The first wins; taking one's own again changes nothing.
 -- Returns:  one row: task_id, outcome Done, assignee, fencing_token (for complete_user_task; it grows whenever the task changes hands).
 -- Raises:   BP403 no grant, or excluded by the task's exclusion rule (detail names the rule); BP404, BP409 somebody else holds it (detail names them) or it is no longer open.
--- Writes:   task_instance, audit_event. Locks: task_instance.
+-- Writes:   task_instance, audit_event. Locks: workflow_instance, so that a tick passes over it while this
+--           transaction lasts, then task_instance.
 create or replace function bpm.claim_user_task(p_task_id uuid, p_actor text default null, p_tenant_id text default '')
 returns table (task_id uuid, outcome bpm.outcome, assignee text, fencing_token bigint)
 language plpgsql volatile security definer
@@ -19583,6 +19771,7 @@ declare
 begin
   perform bpm_core.enter_call(p_tenant_id, 'operator');
   v_actor := bpm_core.acting_as(p_tenant_id, p_actor);
+  perform bpm_core.lock_instances_of_tasks(p_tenant_id, array[p_task_id]);
   r_task := bpm_core.lock_user_task(p_tenant_id, p_task_id);
   if r_task.assignee is distinct from v_actor then
     if r_task.assignee is not null then
@@ -19823,13 +20012,13 @@ end
 $$;
 
 -- from 50_work/complete_task.sql
--- Completes one task. The single form of complete_tasks: what is an outcome there is an error here.
+-- Completes one task. The single form of complete_tasks: what is an outcome there is an error here. p_verdict, p_reasons: NeedsReview, and why.
 -- Returns:  one row: task_id, outcome Completed (also for an unchanged repeat), instance_status.
 -- Raises:   BP404 no such task; BP409 completed before with another answer, a subject is at another version than expected, or evidence was purged; BP410 the lease is lost; BP422 variables, result,
---           evidence or facts refused, or the result does not meet the schema of its task (then nothing is kept: complete_tasks keeps it); else as complete_tasks.
+--           evidence, facts or verdict refused, or the result does not meet the schema of its task (then nothing is kept: complete_tasks keeps it); else as complete_tasks.
 create or replace function bpm.complete_task(
   p_task_id uuid, p_fencing_token bigint, p_variables jsonb default '{}', p_result jsonb default null, p_evidence jsonb default null, p_facts jsonb default null,
-  p_tenant_id text default '')
+  p_verdict text default null, p_reasons jsonb default null, p_tenant_id text default '')
 returns table (task_id uuid, outcome bpm.outcome, instance_status text)
 language plpgsql volatile security definer
 set search_path = pg_catalog, pg_temp
@@ -19840,7 +20029,7 @@ set lock_timeout = '10s'
 as $$
 declare
   r_done   record;
-  v_record jsonb := bpm_core.record_of(p_evidence, p_facts);
+  v_record jsonb := bpm_core.record_of(p_evidence, p_facts, to_jsonb(p_verdict), p_reasons);
 begin
   select c.* into r_done
     from bpm.complete_tasks(
@@ -19859,9 +20048,10 @@ $$;
 -- from 50_work/complete_tasks.sql
 -- Completes tasks their caller holds: the result is kept, the variables named are patched, the tokens go on. All in one transaction.
 -- While an instance is suspended (instance_status says so) its answers are kept and counted all the same; the rest follows on resume.
--- p_items: [{"task_id", "fencing_token", "variables": {…}, "result": any, "evidence": […], "facts": […]}], at most 1,000.
+-- p_items: [{"task_id", "fencing_token", "variables": {…}, "result": any, "evidence": […], "facts": […], "verdict", "reasons": […]}], at most 1,000.
 -- evidence: as attach_evidence takes it. facts: [{"subject_type", "subject_key", "name", "value", "evidence": [places in evidence, from 0],
 -- "expected_version": the subject's lock_version, 0: it is not there yet}], at most 100; written with the result, or, with outcome Conflict, nothing is.
+-- verdict: NeedsReview asks for somebody to look at the result before it counts (bpm.decide_review), whatever its task version says; reasons, texts, say why.
 -- Returns:  one row per item: item (from 1), task_id, outcome (Completed also for an unchanged repeat; LeaseLost, Conflict, Cancelled, Rejected,
 --           WrongState, NotFound), instance_status, message: why it is Rejected. A result that does not meet the result schema of its task is kept as
 --           rejected, and the task stays with its worker, who may answer again or fail it. Conflict: answered before with something else; a subject is not at the version expected; evidence was purged.
@@ -19894,7 +20084,9 @@ begin
   if v_recording then
     v_answers := bpm_core.admit_records(p_tenant_id, v_answers, v_now);
   end if;
-  v_accepted := bpm_core.accept_answers(p_tenant_id, v_answers, v_suspended, v_now);
+  -- A verdict is part of a record, so that those without one are not asked for it.
+  v_accepted := bpm_core.accept_answers(p_tenant_id, v_answers, v_suspended, v_now,
+    case when v_recording then array(select a.item from unnest(v_answers) a where a.record ? 'verdict') end);
   if v_recording then
     perform bpm_core.keep_records(p_tenant_id, v_answers, v_now);
   end if;
@@ -20271,7 +20463,7 @@ begin
   end if;
   v_process := (select w.process_instance_id from bpm_core.workflow_instance w where w.tenant_id = p_task.tenant_id and w.id = p_task.workflow_instance_id);
   return case
-    when v_rule -> 'actors' ? p_actor then 'actors'
+    when v_rule -> 'actors' ?| array[p_actor, 'person:' || p_actor] then 'actors'
     when v_rule -> 'requester' = 'true'
          and exists (select from bpm_core.process_instance p where p.tenant_id = p_task.tenant_id and p.id = v_process and p.started_by = p_actor) then 'requester'
     when coalesce(v_rule -> 'earlier_actors', 'false') <> 'false'
@@ -21215,7 +21407,8 @@ end
 $$;
 
 -- from 50_work/parse_answers.sql
--- Reads the items of complete_tasks. An item whose variables, result, evidence or facts we do not take has variables null: its outcome will be Rejected.
+-- Reads the items of complete_tasks. An item whose variables, result, evidence, facts or verdict we do not take has variables null: its outcome will be
+-- Rejected. What a worker says about its own result is part of the record, which ordinary items have none of.
 -- Returns:  answer[], item counts from 1.
 -- Raises:   as check_items.
 create or replace function bpm_core.parse_answers(p_items jsonb)
@@ -21224,7 +21417,7 @@ language plpgsql stable
 set search_path = pg_catalog, pg_temp
 as $$
 begin
-  perform bpm_core.check_items(p_items, 'task_id', '{task_id,fencing_token,variables,result,evidence,facts}');
+  perform bpm_core.check_items(p_items, 'task_id', '{task_id,fencing_token,variables,result,evidence,facts,verdict,reasons}');
   return array(
     select row(i.n, (i.item ->> 'task_id')::uuid, (i.item ->> 'fencing_token')::bigint,
                d.variables, coalesce(i.item -> 'result', d.variables),
@@ -21232,7 +21425,8 @@ begin
       from jsonb_array_elements(p_items) with ordinality i(item, n)
      cross join lateral (
        select c.variables, bpm_core.is_plain(c.variables) as is_plain,
-              case when i.item ?| '{evidence,facts}' then bpm_core.record_of(i.item -> 'evidence', i.item -> 'facts') end as record
+              case when i.item ?| '{evidence,facts,verdict,reasons}'
+                   then bpm_core.record_of(i.item -> 'evidence', i.item -> 'facts', i.item -> 'verdict', i.item -> 'reasons') end as record
          from (select coalesce(nullif(i.item -> 'variables', 'null'), '{}')) c(variables)) v
      cross join lateral (
        select case when pg_column_size(i.item -> 'result') > 1000 and bpm_core.result_fault(i.item -> 'result') is not null then null
@@ -21835,7 +22029,8 @@ $$;
 -- p_changes: {"due_at": time or null, "follow_up_at": time or null, "priority": "high", "normal" or "low"}.
 -- Returns:  one row: task_id, outcome Done, due_at, follow_up_at, priority_level.
 -- Raises:   BP403, BP404, BP409 it is no longer open, BP422 changes that are none, BP423 suspended.
--- Writes:   task_instance, audit_event. Locks: task_instance.
+-- Writes:   task_instance, audit_event. Locks: workflow_instance, so that a tick passes over it while this
+--           transaction lasts, then task_instance.
 create or replace function bpm.set_user_task(p_task_id uuid, p_changes jsonb, p_actor text default null, p_tenant_id text default '')
 returns table (task_id uuid, outcome bpm.outcome, due_at timestamptz, follow_up_at timestamptz, priority_level smallint)
 language plpgsql volatile security definer
@@ -21857,6 +22052,7 @@ begin
      or p_changes -> 'follow_up_at' <> 'null' and coalesce(jsonb_typeof(p_changes -> 'follow_up_at') <> 'string' or bpm_core.parse_timestamp(p_changes ->> 'follow_up_at') is null, true) then
     perform bpm_core.fail('BP422', 'Changes are an object of due_at, follow_up_at (a time with offset, or null) and priority (high, normal or low).', p_changes);
   end if;
+  perform bpm_core.lock_instances_of_tasks(p_tenant_id, array[p_task_id]);
   r_task := bpm_core.lock_user_task(p_tenant_id, p_task_id);
   update bpm_core.task_instance t
      set due_at = case when p_changes ? 'due_at' then bpm_core.parse_timestamp(p_changes ->> 'due_at') else t.due_at end,
@@ -22287,7 +22483,8 @@ $$;
 -- A person gives a user task back.
 -- Returns:  one row: task_id, outcome Done, assignee (null), fencing_token.
 -- Raises:   BP403, BP404, BP409 somebody else holds it, it is delegated, or it is no longer open.
--- Writes:   task_instance, audit_event. Locks: task_instance.
+-- Writes:   task_instance, audit_event. Locks: workflow_instance, so that a tick passes over it while this
+--           transaction lasts, then task_instance.
 create or replace function bpm.unclaim_user_task(p_task_id uuid, p_actor text default null, p_tenant_id text default '')
 returns table (task_id uuid, outcome bpm.outcome, assignee text, fencing_token bigint)
 language plpgsql volatile security definer
@@ -22303,6 +22500,7 @@ declare
 begin
   perform bpm_core.enter_call(p_tenant_id, 'operator');
   v_actor := bpm_core.acting_as(p_tenant_id, p_actor);
+  perform bpm_core.lock_instances_of_tasks(p_tenant_id, array[p_task_id]);
   r_task := bpm_core.lock_user_task(p_tenant_id, p_task_id);
   if r_task.assignee is not null then
     if r_task.assignee <> v_actor then
@@ -22320,6 +22518,31 @@ begin
     perform bpm_core.write_audit(p_tenant_id, v_actor, 'UnclaimUserTask', 'task_instance', p_task_id::text);
   end if;
   return query select p_task_id, 'Done'::bpm.outcome, null::text, r_task.fencing_token;
+end
+$$;
+
+-- from 50_work/unheld_instances.sql
+-- After a picker that holds these instances has waited in vain: those of them of whose open tasks somebody else holds none. A claim locks its tasks alone, and
+-- where its transaction lasts, whoever would close such a task has to leave its instance for later and go on with the others.
+-- Returns:  uuid[]. Locks: task_instance, skip locked.
+create or replace function bpm_core.unheld_instances(p_tenant_id text, p_instances uuid[])
+returns uuid[]
+language plpgsql volatile
+set search_path = pg_catalog, pg_temp
+set plan_cache_mode = force_generic_plan
+set enable_seqscan = off  set enable_hashjoin = off  set enable_mergejoin = off
+set jit = off
+as $$
+begin
+  return array(
+    select i.id
+      from (select distinct k.id from unnest(p_instances) k(id) order by k.id offset 0) i
+     cross join lateral (
+       select count(*) as open, count(l.id) as ours
+         from (select t.tenant_id, t.id, t.state from bpm_core.task_instance t where t.workflow_instance_id = i.id order by t.id offset 0) t
+         left join lateral (select l.id from bpm_core.task_instance l where l.tenant_id = t.tenant_id and l.id = t.id for no key update skip locked) l on true
+        where t.tenant_id = p_tenant_id and t.state in ('Ready', 'Executing', 'Held', 'Failed')) t
+     where t.ours = t.open);
 end
 $$;
 
@@ -22367,9 +22590,9 @@ $$;
 
 -- from 60_decision/apply_approval_times.sql
 -- Under the locks of their instances: what is due of these approvals by now. Expiry comes before everything else, and is recorded as a decision of
--- bpm:expiry; of one instance one takes effect at once, the others follow by themselves.
+-- bpm:expiry; of one instance one takes effect at once, the others follow by themselves. Subscribers hear of all of it.
 -- Returns:  integer, how many changed.
--- Writes:   approval_record, history_event, and what apply_decisions and stop_starved write.
+-- Writes:   approval_record, history_event, event_outbox, and what apply_decisions and stop_starved write.
 create or replace function bpm_core.apply_approval_times(p_tenant_id text, p_approvals uuid[], p_now timestamptz)
 returns integer
 language plpgsql volatile
@@ -22394,6 +22617,7 @@ begin
   changed as (
     update bpm_core.approval_record a
        set status = case when t.is_expired then 'Expired' else a.status end,
+           claimed_by = case when t.is_expired then '{}' else a.claimed_by end,
            decided_by = case when t.is_expired then 'bpm:expiry' end, decided_at = case when t.is_expired then p_now end,
            escalated_at = case when t.escalates and not t.is_expired then p_now else a.escalated_at end,
            escalate_at = case when t.escalates and not t.is_expired then null else a.escalate_at end,
@@ -22414,10 +22638,7 @@ begin
      ) x(n, holds, kind, from_state, to_state, actor, more)
    where x.holds
    order by t.id, x.n;
-  perform bpm_core.emit_events(p_tenant_id, 'ApprovalDecided',
-    array(select d.workflow_instance_id from unnest(v_due) d where d.expires_at <= p_now order by d.id),
-    array(select jsonb_build_object('approval', d.id, 'node', d.node_id, 'decision', 'Expired', 'actor', 'bpm:expiry') from unnest(v_due) d
-           where d.expires_at <= p_now order by d.id));
+  perform bpm_core.tell_of_times(p_tenant_id, v_due, p_now);
   perform bpm_core.apply_decisions(p_tenant_id, array(
     select distinct on (d.workflow_instance_id) d.id from unnest(v_due) d where d.expires_at <= p_now order by d.workflow_instance_id, d.id));
   -- Who may decide can have become fewer since it was asked: somebody did an earlier task.
@@ -22484,11 +22705,55 @@ begin
 end
 $$;
 
+-- from 60_decision/apply_unheld_approvals.sql
+-- What time does to approvals of locked instances (p_times), or the effects of those that are decided, at most one per instance; but it waits for nobody
+-- longer than a second: those of instances of which somebody holds a task in a transaction that lasts are left for the next tick.
+-- Returns:  integer, how many were dealt with. Writes: as apply_approval_times or apply_decisions.
+create or replace function bpm_core.apply_unheld_approvals(p_tenant_id text, p_approvals uuid[], p_times boolean)
+returns integer
+language plpgsql volatile
+set search_path = pg_catalog, pg_temp
+set plan_cache_mode = force_generic_plan
+set enable_seqscan = off  set enable_hashjoin = off  set enable_mergejoin = off
+set jit = off
+set lock_timeout = '1s'
+as $$
+declare
+  v_free uuid[];
+begin
+  if cardinality(p_approvals) = 0 then
+    return 0;
+  end if;
+  begin
+    return case when p_times then bpm_core.apply_approval_times(p_tenant_id, p_approvals, bpm_core.now())
+                else bpm_core.apply_decisions(p_tenant_id, p_approvals) end;
+  exception
+    when lock_not_available then
+      v_free := bpm_core.unheld_instances(p_tenant_id, array(
+        select a.workflow_instance_id
+          from unnest(p_approvals) k(id)
+         cross join lateral (select a.workflow_instance_id from bpm_core.approval_record a where a.tenant_id = p_tenant_id and a.id = k.id offset 0) a));
+  end;
+  v_free := array(
+    select k.id
+      from unnest(p_approvals) k(id)
+     cross join lateral (select a.workflow_instance_id from bpm_core.approval_record a where a.tenant_id = p_tenant_id and a.id = k.id offset 0) a
+     where a.workflow_instance_id = any (v_free));
+  if cardinality(v_free) < cardinality(p_approvals) then
+    return bpm_core.apply_unheld_approvals(p_tenant_id, v_free, p_times);
+  end if;
+  -- It was something else, or has been let go meanwhile.
+  return case when cardinality(p_approvals) = 1 then 0
+              else (select sum(bpm_core.apply_unheld_approvals(p_tenant_id, array[k.id], p_times))::integer from unnest(p_approvals) k(id)) end;
+end
+$$;
+
 -- from 60_decision/approval_bar.sql
 -- What bars this person from deciding an approval: Excluded by name, requester (started the process), delegates (a user task of it was handed on to them), earlier_actors (answered a user task or voted on another
--- approval of the process), or NotAsked (it names its approvers). Whether they voted already is another question.
+-- approval of the process), or NotAsked (it names approvers or groups of them). Whether they voted already is another question.
+-- p_groups: the groups they are in, as the caller says.
 -- Returns:  text; null: nothing.
-create or replace function bpm_core.approval_bar(p_approval bpm_core.approval_record, p_actor text)
+create or replace function bpm_core.approval_bar(p_approval bpm_core.approval_record, p_actor text, p_groups text[])
 returns text
 language plpgsql stable
 set search_path = pg_catalog, pg_temp
@@ -22501,7 +22766,7 @@ declare
 begin
   if p_actor = any (p_approval.excluded_actors) then
     return 'Excluded';
-  elsif p_actor <> all (p_approval.approvers) and (p_approval.escalated_at is null or p_actor <> p_approval.escalate_to) then
+  elsif not bpm_core.is_asked(p_approval, p_actor, p_groups) and (p_approval.escalated_at is null or p_actor <> p_approval.escalate_to) then
     return 'NotAsked';
   elsif p_approval.exclude = '{}' then
     return null;
@@ -22522,14 +22787,15 @@ $$;
 
 -- from 60_decision/approval_terms.sql
 -- A policy, as approval_problem lets it through, from this moment on. Null: one person, who may be anybody, and time does nothing.
+-- Names may be written person:NAME, so that somebody called requester can be named (near_symbol).
 create or replace function bpm_core.approval_terms(
   p_policy jsonb, p_now timestamptz, out required integer, out approvers text[], out veto boolean, out exclude text[], out excluded_actors text[],
-  out expires_at timestamptz, out remind_every interval, out remind_at timestamptz, out escalate_to text, out escalate_at timestamptz)
+  out expires_at timestamptz, out remind_every interval, out remind_at timestamptz, out escalate_to text, out escalate_at timestamptz, out approver_groups text[])
 language plpgsql stable
 set search_path = pg_catalog, pg_temp
 as $$
 declare
-  v_parts text[] := array['requester', 'earlier_actors', 'delegates'];
+  v_parts text[] := bpm_core.symbols();
   v_named text[];
 begin
   required := coalesce((p_policy ->> 'required')::integer, 1);
@@ -22540,20 +22806,21 @@ begin
     return;
   end if;
   v_named := bpm_core.name_list(coalesce(p_policy -> 'exclude', 'null'));
-  approvers := case when p_policy ? 'approvers' then bpm_core.name_list(p_policy -> 'approvers') end;
+  approvers := case when p_policy ? 'approvers' then array(select bpm_core.person_of(n) from unnest(bpm_core.name_list(p_policy -> 'approvers')) n) end;
+  approver_groups := case when p_policy ? 'approver_groups' then bpm_core.name_list(p_policy -> 'approver_groups') end;
   exclude := array(select n from unnest(v_named) n where n = any (v_parts));
-  excluded_actors := array(select n from unnest(v_named) n where n <> all (v_parts));
+  excluded_actors := array(select bpm_core.person_of(n) from unnest(v_named) n where n <> all (v_parts));
   expires_at := p_now + bpm_core.parse_duration(p_policy ->> 'expires_in');
   remind_every := bpm_core.parse_duration(p_policy ->> 'remind_every');
   remind_at := p_now + remind_every;
-  escalate_to := btrim(p_policy ->> 'escalate_to');
+  escalate_to := bpm_core.person_of(btrim(p_policy ->> 'escalate_to'));
   escalate_at := p_now + bpm_core.parse_duration(p_policy ->> 'escalate_in');
 end
 $$;
 
 -- from 60_decision/approvers_left.sql
 -- How many could still vote on an approval that names its approvers, the one it is or can be escalated to included.
--- Returns:  integer; null: anybody may, nobody can count them.
+-- Returns:  integer; null: nobody can count them, since anybody may, or whoever is in a group.
 create or replace function bpm_core.approvers_left(p_approval bpm_core.approval_record)
 returns integer
 language plpgsql stable
@@ -22565,14 +22832,14 @@ as $$
 declare
   v_whole bpm_core.approval_record := p_approval;
 begin
-  if p_approval.approvers is null then
+  if p_approval.approvers is null or p_approval.approver_groups is not null then
     return null;
   end if;
   v_whole.escalated_at := coalesce(p_approval.escalated_at, p_approval.escalate_at);
   return (
     select count(*)::integer
       from (select distinct n.name from unnest(p_approval.approvers || p_approval.escalate_to) n(name) where n.name is not null offset 0) n
-     where bpm_core.approval_bar(v_whole, n.name) is null
+     where bpm_core.approval_bar(v_whole, n.name, '{}') is null
        and not exists (select from bpm_core.approval_vote v
                         where v.tenant_id = p_approval.tenant_id and v.approval_id = p_approval.id and v.actor = n.name));
 end
@@ -22580,7 +22847,7 @@ $$;
 
 -- from 60_decision/ask_reviews.sql
 -- Asks for a review of each of these results. The tokens rest; what else waits on them goes on waiting.
--- Returns:  uuid[], the reviews. Writes: review, history_event. The instances are locked.
+-- Returns:  uuid[], the reviews. Writes: review, history_event; event_outbox where somebody is subscribed. The instances are locked.
 create or replace function bpm_core.ask_reviews(p_tenant_id text, p_reviewed bpm_core.reviewed[])
 returns uuid[]
 language plpgsql volatile
@@ -22606,6 +22873,7 @@ begin
       from asked a
      cross join lateral (select t.node_id from bpm_core.token t where t.tenant_id = p_tenant_id and t.id = a.token_id offset 0) t)
   select array_agg(a.id) into v_ids from asked a;
+  perform bpm_core.emit_reviews(p_tenant_id, v_ids);
   return v_ids;
 end
 $$;
@@ -22641,11 +22909,11 @@ end
 $$;
 
 -- from 60_decision/cast_vote.sql
--- Under the lock: writes somebody's vote and, when it is the one that decides, the decision. The effect is still to come.
+-- Under the lock: writes somebody's vote and, when it is the one that decides, the decision. The effect is still to come. Who votes is no longer at it.
 -- Where nobody is left for the votes that are missing, the step stops with an incident.
 -- Raises:   BP422 evidence is not there or was purged.
 -- Writes:   approval_vote, evidence, history_event, audit_event; approval_record when it decides; what stop_starved writes.
-create or replace function bpm_core.cast_vote(p_approval bpm_core.approval_record, p_decision text, p_actor text, p_note text, p_evidence jsonb)
+create or replace function bpm_core.cast_vote(p_approval bpm_core.approval_record, p_decision text, p_actor text, p_note text, p_evidence jsonb, p_groups text[])
 returns void
 language plpgsql volatile
 set search_path = pg_catalog, pg_temp
@@ -22664,12 +22932,18 @@ begin
       perform bpm_core.fail('BP422', 'Evidence is not there, or was purged.', jsonb_build_object('evidence', array_position(v_evidence, null)));
     end if;
   end if;
-  insert into bpm_core.approval_vote (tenant_id, approval_id, actor, vote, note, at, evidence_ids)
-  values (p_approval.tenant_id, p_approval.id, p_actor, v_vote, p_note, bpm_core.now(), v_evidence);
+  insert into bpm_core.approval_vote (tenant_id, approval_id, actor, vote, note, at, evidence_ids, groups)
+  values (p_approval.tenant_id, p_approval.id, p_actor, v_vote, p_note, bpm_core.now(), v_evidence,
+          array(select g from unnest(p_approval.approver_groups) g where g = any (p_groups)));
   select o.status, o.starved into r_outcome from bpm_core.vote_outcome(p_approval) o;
   if r_outcome.status is not null then
     perform bpm_core.record_decision(p_approval, r_outcome.status, p_actor, p_note, v_vote);
     return;
+  end if;
+  if p_actor = any (p_approval.claimed_by) then
+    update bpm_core.approval_record a
+       set claimed_by = array_remove(a.claimed_by, p_actor)
+     where a.tenant_id = p_approval.tenant_id and a.id = p_approval.id;
   end if;
   insert into bpm_core.history_event (tenant_id, workflow_instance_id, at, kind, token_id, node_id, actor, detail)
   values (p_approval.tenant_id, p_approval.workflow_instance_id, bpm_core.now(), 'ApprovalVoted', p_approval.token_id, p_approval.node_id, p_actor,
@@ -22682,11 +22956,38 @@ begin
 end
 $$;
 
+-- from 60_decision/check_asked.sql
+-- Under the lock: is there still time, and may this person decide?
+-- Raises:   BP403 the actor is excluded or not asked; BP409 the time to decide is over.
+create or replace function bpm_core.check_asked(p_approval bpm_core.approval_record, p_actor text, p_groups text[])
+returns void
+language plpgsql stable
+set search_path = pg_catalog, pg_temp
+as $$
+declare
+  v_bar text;
+begin
+  if p_approval.expires_at <= bpm_core.now() then
+    perform bpm_core.fail('BP409', format('The time to decide approval %s is over.', p_approval.id),
+      bpm_core.first_outcome(p_approval) || jsonb_build_object('expires_at', p_approval.expires_at));
+  end if;
+  v_bar := bpm_core.approval_bar(p_approval, p_actor, p_groups);
+  if v_bar is not null then
+    perform bpm_core.fail('BP403', format('%s may not decide approval %s.', p_actor, p_approval.id),
+      jsonb_strip_nulls(jsonb_build_object('approval_id', p_approval.id, 'actor', p_actor, 'reason', v_bar,
+        'approvers', case v_bar when 'NotAsked' then p_approval.approvers end, 'approver_groups', case v_bar when 'NotAsked' then p_approval.approver_groups end)),
+      case when v_bar <> 'NotAsked' then 'Let somebody decide who had no part in it.'
+           when p_approval.approver_groups is null then 'It names those who may.'
+           else 'It names those who may, and groups; say with p_groups which of them the person is in.' end);
+  end if;
+end
+$$;
+
 -- from 60_decision/check_decidable.sql
 -- Under the lock: may this be decided so by this actor, or was it?
 -- Returns:  boolean: their vote is to be cast. False: it was, or the decision stands already.
 -- Raises:   BP403 the actor is excluded or not asked. BP409 closed, decided or voted otherwise, or the time to decide is over; the detail is the first outcome.
-create or replace function bpm_core.check_decidable(p_approval bpm_core.approval_record, p_decision text, p_actor text)
+create or replace function bpm_core.check_decidable(p_approval bpm_core.approval_record, p_decision text, p_actor text, p_groups text[])
 returns boolean
 language plpgsql stable
 set search_path = pg_catalog, pg_temp
@@ -22695,33 +22996,21 @@ set enable_seqscan = off  set enable_hashjoin = off  set enable_mergejoin = off
 set jit = off
 as $$
 declare
-  v_first jsonb := jsonb_build_object('approval_id', p_approval.id, 'status', p_approval.status, 'effect', p_approval.effect,
-                                      'decided_by', p_approval.decided_by, 'decided_at', p_approval.decided_at, 'note', p_approval.note);
+  v_first jsonb := bpm_core.first_outcome(p_approval);
   v_vote  text := (select v.vote from bpm_core.approval_vote v
                     where v.tenant_id = p_approval.tenant_id and v.approval_id = p_approval.id and v.actor = p_actor);
-  v_bar   text;
 begin
-  if p_approval.status = 'Cancelled' then
-    perform bpm_core.fail('BP409', format('Approval %s is closed: its step was left or its instance ended.', p_approval.id), v_first);
-  elsif p_approval.status::text = p_decision then
+  if p_approval.status::text = p_decision then
     return false;
-  elsif p_approval.status <> 'Pending' then
-    perform bpm_core.fail('BP409', format('Approval %s was %s by %s before.', p_approval.id, lower(p_approval.status::text), p_approval.decided_by),
-      v_first, 'A decision is taken once.');
-  elsif v_vote is not null and v_vote <> (case p_decision when 'Approved' then 'Approve' else 'Reject' end) then
+  end if;
+  perform bpm_core.check_pending(p_approval);
+  if v_vote is not null and v_vote <> (case p_decision when 'Approved' then 'Approve' else 'Reject' end) then
     perform bpm_core.fail('BP409', format('%s voted %s on approval %s before.', p_actor, v_vote, p_approval.id), v_first || jsonb_build_object('vote', v_vote),
       'A vote is cast once.');
   elsif v_vote is not null then
     return false;
-  elsif p_approval.expires_at <= bpm_core.now() then
-    perform bpm_core.fail('BP409', format('The time to decide approval %s is over.', p_approval.id), v_first || jsonb_build_object('expires_at', p_approval.expires_at));
   end if;
-  v_bar := bpm_core.approval_bar(p_approval, p_actor);
-  if v_bar is not null then
-    perform bpm_core.fail('BP403', format('%s may not decide approval %s.', p_actor, p_approval.id),
-      jsonb_build_object('approval_id', p_approval.id, 'actor', p_actor, 'reason', v_bar),
-      case v_bar when 'NotAsked' then 'It names those who may.' else 'Let somebody decide who had no part in it.' end);
-  end if;
+  perform bpm_core.check_asked(p_approval, p_actor, p_groups);
   return true;
 end
 $$;
@@ -22746,22 +23035,56 @@ begin
 end
 $$;
 
+-- from 60_decision/check_groups.sql
+-- Groups somebody is said to be in.
+-- Raises:   BP422 more than 100, or one that is no name.
+create or replace function bpm_core.check_groups(p_groups text[])
+returns void
+language plpgsql immutable
+set search_path = pg_catalog, pg_temp
+as $$
+begin
+  if cardinality(p_groups) > 100 or exists (select from unnest(p_groups) g(name) where not coalesce(bpm_core.is_name(g.name), false)) then
+    perform bpm_core.fail('BP422', 'Groups are at most 100 names of 1 to 200 characters, without blanks around them.', jsonb_build_object('count', cardinality(p_groups)));
+  end if;
+end
+$$;
+
+-- from 60_decision/check_pending.sql
+-- Under the lock: is this approval still asked for?
+-- Raises:   BP409 closed or decided; the detail is the first outcome.
+create or replace function bpm_core.check_pending(p_approval bpm_core.approval_record)
+returns void
+language plpgsql stable
+set search_path = pg_catalog, pg_temp
+as $$
+begin
+  if p_approval.status = 'Cancelled' then
+    perform bpm_core.fail('BP409', format('Approval %s is closed: its step was left or its instance ended.', p_approval.id), bpm_core.first_outcome(p_approval));
+  elsif p_approval.status <> 'Pending' then
+    perform bpm_core.fail('BP409', format('Approval %s was %s by %s before.', p_approval.id, lower(p_approval.status::text), p_approval.decided_by),
+      bpm_core.first_outcome(p_approval), 'A decision is taken once.');
+  end if;
+end
+$$;
+
 -- from 60_decision/check_reviewable.sql
 -- Under the lock: may this review be decided so by this person, or was it?
 -- Returns:  boolean: it is to be decided. False: it was, in the same way.
--- Raises:   BP403 barred; BP409 decided otherwise, superseded (detail: by which), closed, or another version than it expects; BP409, BP423 its instance is not
---           running.
-create or replace function bpm_core.check_reviewable(p_review bpm_core.review, p_decision text, p_expected_version integer, p_actor text)
+-- Raises:   BP403 barred; BP409 decided otherwise, superseded (detail: by which), closed, or another version or content than it expects; BP409, BP423 its
+--           instance is not running. The detail of BP409 has its content hash, and the review of its step that is open now if that is another.
+create or replace function bpm_core.check_reviewable(p_review bpm_core.review, p_decision text, p_expected_version integer, p_content_hash text, p_actor text)
 returns boolean
 language plpgsql stable
 set search_path = pg_catalog, pg_temp
 as $$
 declare
   v_first jsonb := jsonb_strip_nulls(jsonb_build_object('review_id', p_review.id, 'state', p_review.state, 'decision', p_review.decision, 'decided_by', p_review.actor,
-                     'decided_at', p_review.decided_at, 'expected_version', p_review.expected_version, 'superseded_by', p_review.superseded_by));
+                     'decided_at', p_review.decided_at, 'expected_version', p_review.expected_version, 'superseded_by', p_review.superseded_by,
+                     'content_hash', encode(p_review.content_hash, 'hex'))) || bpm_core.open_review(p_review);
   v_bar   text;
 begin
-  if p_review.state = 'Decided' and p_review.decision = p_decision then
+  if p_review.state = 'Decided' and p_review.decision = p_decision and p_content_hash <> encode(p_review.content_hash, 'hex') is not true then
     return false;
   elsif p_review.state = 'Decided' then
     perform bpm_core.fail('BP409', format('Review %s was decided by %s before: %s.', p_review.id, p_review.actor, p_review.decision), v_first, 'A decision is taken once.');
@@ -22774,12 +23097,63 @@ begin
     perform bpm_core.fail('BP409', format('Review %s is of version %s, not %s.', p_review.id, p_review.expected_version, coalesce(p_expected_version::text, 'null')), v_first,
       'Look at it again.');
   end if;
+  if p_content_hash <> encode(p_review.content_hash, 'hex') then
+    perform bpm_core.fail('BP409', format('Review %s is of a result with another content.', p_review.id), v_first, 'Look at it again.');
+  end if;
   v_bar := bpm_core.review_bar(p_review, p_actor);
   if v_bar is not null then
     perform bpm_core.fail('BP403', format('%s may not decide review %s.', p_actor, p_review.id),
       jsonb_build_object('review_id', p_review.id, 'actor', p_actor, 'reason', v_bar), 'Let somebody decide who had no part in it.');
   end if;
   return true;
+end
+$$;
+
+-- from 60_decision/claim_approval.sql
+-- Somebody says that they are at a decision, so that others leave it to them; as many may as it still takes. It is a courtesy and no lock: everybody else
+-- still sees it in their list, with who is at it, and may decide. It ends with the vote, and when it is decided otherwise or closed.
+-- p_groups: the groups the actor is in, as the caller knows.
+-- Returns:  one row: approval_id, outcome Done (also for one's own again), claimed_by.
+-- Raises:   BP403 not granted, or the actor is excluded or not asked. BP404 no such approval. BP409 enough others are at it (detail: who), the actor has voted,
+--           it is decided or closed, or the time is over. BP422 groups refused. 55P03: repeat the call.
+-- Writes:   approval_record, audit_event. Locks: workflow_instance: whoever keeps it must not keep a tick waiting that means to close the approval.
+create or replace function bpm.claim_approval(p_approval_id uuid, p_actor text default null, p_groups text[] default '{}', p_tenant_id text default '')
+returns table (approval_id uuid, outcome bpm.outcome, claimed_by text[])
+language plpgsql volatile security definer
+set search_path = pg_catalog, pg_temp
+set plan_cache_mode = force_generic_plan
+set enable_seqscan = off  set enable_hashjoin = off  set enable_mergejoin = off
+set jit = off
+set lock_timeout = '10s'
+as $$
+declare
+  v_actor    text;
+  v_votes    integer;
+  r_approval bpm_core.approval_record;
+begin
+  perform bpm_core.enter_call(p_tenant_id, 'operator');
+  v_actor := bpm_core.acting_as(p_tenant_id, p_actor);
+  perform bpm_core.check_groups(p_groups);
+  r_approval := bpm_core.lock_approval(p_tenant_id, p_approval_id);
+  perform bpm_core.check_pending(r_approval);
+  if bpm_core.has_voted_on(r_approval, v_actor) then
+    perform bpm_core.fail('BP409', format('%s voted on approval %s before.', v_actor, p_approval_id), bpm_core.first_outcome(r_approval), 'A vote is cast once.');
+  end if;
+  perform bpm_core.check_asked(r_approval, v_actor, p_groups);
+  if v_actor <> all (r_approval.claimed_by) then
+    v_votes := (select count(*)::integer from bpm_core.approval_vote v
+                 where v.tenant_id = p_tenant_id and v.approval_id = p_approval_id and v.vote = 'Approve');
+    if cardinality(r_approval.claimed_by) >= r_approval.required_approvals - v_votes then
+      perform bpm_core.fail('BP409', format('Approval %s is claimed by %s.', p_approval_id, array_to_string(r_approval.claimed_by, ', ')),
+        jsonb_build_object('approval_id', p_approval_id, 'claimed_by', r_approval.claimed_by), 'Leave it to them, or decide all the same.');
+    end if;
+    update bpm_core.approval_record a
+       set claimed_by = a.claimed_by || v_actor
+     where a.tenant_id = p_tenant_id and a.id = p_approval_id
+    returning a.* into r_approval;
+    perform bpm_core.write_audit(p_tenant_id, v_actor, 'ClaimApproval', 'approval', p_approval_id::text);
+  end if;
+  return query select p_approval_id, 'Done'::bpm.outcome, r_approval.claimed_by;
 end
 $$;
 
@@ -22804,7 +23178,7 @@ begin
      where a.tenant_id = p_tenant_id and a.token_id = k.id and a.status = 'Pending'),
   closed as (
     update bpm_core.approval_record a
-       set status = 'Cancelled'
+       set status = 'Cancelled', claimed_by = '{}'
       from open o
      where a.tenant_id = o.tenant_id and a.id = o.id
     returning a.tenant_id, a.workflow_instance_id, a.token_id, a.node_id, a.id)
@@ -22848,18 +23222,19 @@ $$;
 
 -- from 60_decision/decide_approval.sql
 -- Decides an approval, once, and lets the decision take effect in the same transaction. Where it takes several people each casts one vote,
--- and the vote that makes them enough decides. p_evidence: what the decision rests on, as attach_evidence takes it.
+-- and the vote that makes them enough decides. p_evidence: what the decision rests on, as attach_evidence takes it. p_groups: the groups the actor is in,
+-- as the caller knows; whoever may say who acts may say that, too. That somebody else has claimed it (claim_approval) keeps nobody from deciding.
 -- The same decision again gets the first outcome, and drives its effect if that is still pending.
 -- Returns:  one row: approval_id, status, effect, decided_by and decided_at of the first decision, instance_status (workflow),
 --           approvals and rejections: the votes cast so far.
 -- Raises:   BP403 not granted, or the actor is excluded or not asked. BP404 no such approval. BP409 decided or voted otherwise before, closed, or too late (detail: the first outcome).
---           BP422 decision neither Approved nor Rejected, note over 4,000 characters, evidence refused. 55P03, 40P01: repeat the call.
+--           BP422 decision neither Approved nor Rejected, note over 4,000 characters, evidence or groups refused. 55P03, 40P01: repeat the call.
 -- Writes:   approval_record, approval_vote, evidence, history_event, audit_event, and what the effect writes.
 -- Locks:    workflow_instance.
 -- Source:   kernel design, 2.3; runtime design, transaction cookbook, "Review".
 create or replace function bpm.decide_approval(
   p_approval_id uuid, p_decision text, p_note text default null, p_actor text default null, p_evidence jsonb default null,
-  p_tenant_id text default '')
+  p_groups text[] default '{}', p_tenant_id text default '')
 returns table (approval_id uuid, status text, effect text, decided_by text, decided_at timestamptz, instance_status text, approvals integer, rejections integer)
 language plpgsql volatile security definer
 set search_path = pg_catalog, pg_temp
@@ -22870,20 +23245,15 @@ set lock_timeout = '10s'
 as $$
 declare
   v_actor    text;
-  v_instance uuid;
   r_approval bpm_core.approval_record;
 begin
   perform bpm_core.enter_call(p_tenant_id, 'operator');
   v_actor := bpm_core.acting_as(p_tenant_id, p_actor);
   perform bpm_core.check_decision(p_decision, p_note, p_evidence);
-  select a.workflow_instance_id into v_instance from bpm_core.approval_record a where a.tenant_id = p_tenant_id and a.id = p_approval_id;
-  if not found then
-    perform bpm_core.fail('BP404', format('There is no approval %s.', p_approval_id), jsonb_build_object('approval_id', p_approval_id));
-  end if;
-  perform bpm_core.lock_instances(p_tenant_id, array[v_instance]);
-  select a.* into r_approval from bpm_core.approval_record a where a.tenant_id = p_tenant_id and a.id = p_approval_id;
-  if bpm_core.check_decidable(r_approval, p_decision, v_actor) then
-    perform bpm_core.cast_vote(r_approval, p_decision, v_actor, p_note, p_evidence);
+  perform bpm_core.check_groups(p_groups);
+  r_approval := bpm_core.lock_approval(p_tenant_id, p_approval_id);
+  if bpm_core.check_decidable(r_approval, p_decision, v_actor, p_groups) then
+    perform bpm_core.cast_vote(r_approval, p_decision, v_actor, p_note, p_evidence, p_groups);
   end if;
   perform bpm_core.apply_decisions(p_tenant_id, array[p_approval_id]);
   return query
@@ -22899,16 +23269,17 @@ $$;
 -- from 60_decision/decide_review.sql
 -- Decides about a result that waits: Approve, and it counts, with its facts and evidence; Reject, and the step leaves by the BPMN error ReviewRejected;
 -- Return, and the step is offered again. It decides only the version it expects: when what the facts speak of has moved since, nothing is decided; the
--- review is superseded by another, which the answer names.
+-- review is superseded by another, which the answer names. p_content_hash: of the result that was looked at, as list_reviews gives it; null: not compared.
 -- Returns:  one row: review_id, state (Decided, or Superseded), decision, decided_by, decided_at (of the first decision), superseded_by, instance_status.
 -- Raises:   BP403 not granted, or the actor gave the result or is excluded; BP404; BP409 decided otherwise before, superseded or closed, another version
---           expected, or its evidence was purged or its facts expect another version; BP422 decision or reason out of range; BP423 suspended.
+--           or content expected (detail: its own, and the review that is open there now), or its evidence was purged or its facts expect another version; BP422 decision, reason or hash out of range; BP423 suspended.
 --           55P03, 40P01: repeat the call.
 -- Writes:   review, history_event, audit_event; subject, fact, evidence, result_evidence, task_instance, and what the effect writes.
 -- Locks:    workflow_instance, then subject.
 -- Source:   runtime design, transaction cookbook, "Review".
 create or replace function bpm.decide_review(
-  p_review_id uuid, p_expected_version integer, p_decision text, p_reason text default null, p_actor text default null, p_tenant_id text default '')
+  p_review_id uuid, p_expected_version integer, p_decision text, p_reason text default null, p_actor text default null,
+  p_content_hash text default null, p_tenant_id text default '')
 returns table (review_id uuid, state text, decision text, decided_by text, decided_at timestamptz, superseded_by uuid, instance_status text)
 language plpgsql volatile security definer
 set search_path = pg_catalog, pg_temp
@@ -22929,6 +23300,9 @@ begin
       'Decide Approve, Reject or Return.');
   elsif length(p_reason) > 4000 or p_decision <> 'Approve' and coalesce(btrim(p_reason), '') = '' then
     perform bpm_core.fail('BP422', 'Reject and Return take a reason, of at most 4000 characters.', jsonb_build_object('length', length(p_reason)));
+  elsif p_content_hash !~ '^[0-9a-f]{64}$' then
+    perform bpm_core.fail('BP422', 'A content hash has 64 digits, 0 to 9 and a to f.', jsonb_build_object('content_hash', left(p_content_hash, 100)),
+      'Pass content_hash as bpm.list_reviews gives it.');
   end if;
   v_instance := (select r.workflow_instance_id from bpm_core.review r where r.tenant_id = p_tenant_id and r.id = p_review_id);
   if v_instance is null then
@@ -22936,7 +23310,7 @@ begin
   end if;
   perform bpm_core.lock_instances(p_tenant_id, array[v_instance]);
   select r.* into r_review from bpm_core.review r where r.tenant_id = p_tenant_id and r.id = p_review_id;
-  if bpm_core.check_reviewable(r_review, p_decision, p_expected_version, v_actor) then
+  if bpm_core.check_reviewable(r_review, p_decision, p_expected_version, p_content_hash, v_actor) then
     perform bpm_core.settle_review(r_review, p_decision, p_reason, v_actor);
   end if;
   return query
@@ -22981,7 +23355,7 @@ begin
   if v_found is null then
     return 0;
   end if;
-  return bpm_core.apply_decisions(p_tenant_id, v_found);
+  return bpm_core.apply_unheld_approvals(p_tenant_id, v_found, false);
 end
 $$;
 
@@ -23016,7 +23390,7 @@ begin
      limit p_limit);
   v_result.done := 0;
   if cardinality(v_found) > 0 then
-    v_result.done := bpm_core.apply_approval_times(p_tenant_id, array(select c.id from unnest(v_found) c), bpm_core.now());
+    v_result.done := bpm_core.apply_unheld_approvals(p_tenant_id, array(select c.id from unnest(v_found) c), true);
   end if;
   v_result.next_due_at := (
     select a.due_at
@@ -23028,11 +23402,58 @@ begin
 end
 $$;
 
+-- from 60_decision/emit_approvals.sql
+-- Tells subscribers of approvals, so that they can tell the people: who is asked, by when. p_details: what else there is to say of each.
+-- Writes:   event_outbox, where somebody is subscribed. The instances are locked.
+create or replace function bpm_core.emit_approvals(p_tenant_id text, p_type text, p_approvals bpm_core.approval_record[], p_details jsonb[] default null)
+returns void
+language plpgsql volatile
+set search_path = pg_catalog, pg_temp
+as $$
+begin
+  if coalesce(cardinality(p_approvals), 0) = 0 then
+    return;
+  end if;
+  perform bpm_core.emit_events(p_tenant_id, p_type,
+    array(select a.workflow_instance_id from unnest(p_approvals) with ordinality a order by a.ordinality),
+    array(select jsonb_strip_nulls(jsonb_build_object('approval', a.id, 'node', a.node_id, 'task_type', a.task_type, 'required', a.required_approvals,
+                   'approvers', a.approvers, 'approver_groups', a.approver_groups, 'claimed_by', nullif(a.claimed_by, '{}'), 'expires_at', a.expires_at))
+                 || coalesce(p_details[a.ordinality], '{}')
+            from unnest(p_approvals) with ordinality a
+           order by a.ordinality));
+end
+$$;
+
+-- from 60_decision/emit_reviews.sql
+-- Tells subscribers that somebody has to look at these results.
+-- Writes:   event_outbox, where somebody is subscribed. The instances are locked.
+create or replace function bpm_core.emit_reviews(p_tenant_id text, p_reviews uuid[])
+returns void
+language plpgsql volatile
+set search_path = pg_catalog, pg_temp
+set plan_cache_mode = force_generic_plan
+set enable_seqscan = off  set enable_hashjoin = off  set enable_mergejoin = off
+set jit = off
+as $$
+declare
+  v_instances uuid[];
+  v_details   jsonb[];
+begin
+  select array_agg(r.workflow_instance_id order by r.id),
+         array_agg(jsonb_build_object('review', r.id, 'node', t.node_id, 'task', r.task_instance_id, 'attempt', r.attempt, 'expected_version', r.expected_version) order by r.id)
+    into v_instances, v_details
+    from (select p_tenant_id as tenant_id, k.id from unnest(p_reviews) k(id) offset 0) k
+   cross join lateral (select r.* from bpm_core.review r where r.tenant_id = k.tenant_id and r.id = k.id offset 0) r
+   cross join lateral (select t.node_id from bpm_core.token t where t.tenant_id = r.tenant_id and t.id = r.token_id offset 0) t;
+  perform bpm_core.emit_events(p_tenant_id, 'ReviewRequested', v_instances, v_details);
+end
+$$;
+
 -- from 60_decision/enter_approval_tasks.sql
--- KIND approval task: the token rests and a decision is asked for. No task exists before it is approved. Where those who were to decide may not,
--- the step stops with an incident.
+-- KIND approval task: the token rests and a decision is asked for, of which subscribers hear. No task exists before it is approved. Where those who were to
+-- decide may not, the step stops with an incident.
 -- Returns:  moving[], the message waits of its boundary events. Writes: token, approval_record, history_event; timer where the node has boundary timers;
---           incident where nobody could decide.
+--           event_outbox where somebody is subscribed; incident where nobody could decide.
 create or replace function bpm_core.enter_approval_tasks(p_arriving bpm_core.moving[])
 returns bpm_core.moving[]
 language plpgsql volatile
@@ -23055,9 +23476,10 @@ begin
   asked as (
     insert into bpm_core.approval_record as r (
       tenant_id, id, workflow_instance_id, node_id, token_id, visit, task_type, created_at, required_approvals, approvers, veto, exclude, excluded_actors,
-      expires_at, remind_every, remind_at, escalate_to, escalate_at, due_at)
+      expires_at, remind_every, remind_at, escalate_to, escalate_at, due_at, approver_groups)
     select r.tenant_id, bpm_core.new_id(), r.instance_id, r.node_id, r.token_id, r.visit, b.task_type, v_now, p.required, p.approvers, p.veto, p.exclude,
-           p.excluded_actors, p.expires_at, p.remind_every, p.remind_at, p.escalate_to, p.escalate_at, least(p.expires_at, p.remind_at, p.escalate_at)
+           p.excluded_actors, p.expires_at, p.remind_every, p.remind_at, p.escalate_to, p.escalate_at, least(p.expires_at, p.remind_at, p.escalate_at),
+           p.approver_groups
       from rested r
      cross join lateral (select b.task_type, b.approval from bpm_core.workflow_task_binding b
                           where b.tenant_id = r.tenant_id and b.workflow_version_id = r.version_id and b.node_id = r.node_id offset 0) b
@@ -23068,14 +23490,25 @@ begin
     select a.tenant_id, a.workflow_instance_id, v_now, 'ApprovalRequested', a.token_id, a.node_id, 'Pending',
            jsonb_build_object('approval', a.id, 'task_type', a.task_type, 'visit', a.visit)
       from asked a)
-  select array_agg(a::bpm_core.approval_record) filter (where a.approvers is not null) into v_asked from asked a;
-  if v_asked is null then
+  select array_agg(a::bpm_core.approval_record) into v_asked from asked a;
+  perform bpm_core.emit_approvals((p_arriving[1]).tenant_id, 'ApprovalRequested', v_asked);
+  if not exists (select from unnest(v_asked) a where a.approvers is not null) then
     return bpm_core.arm_boundaries(p_arriving);
   end if;
   v_starved := array(select a from unnest(v_asked) a where (bpm_core.vote_outcome(a)).starved);
   perform bpm_core.stop_starved((p_arriving[1]).tenant_id, array(select a.id from unnest(v_starved) a));
   return bpm_core.arm_boundaries(array(select m from unnest(p_arriving) m where m.token_id <> all (array(select a.token_id from unnest(v_starved) a))));
 end
+$$;
+
+-- from 60_decision/first_outcome.sql
+-- What somebody is told who comes too late: how an approval stands.
+create or replace function bpm_core.first_outcome(p_approval bpm_core.approval_record)
+returns jsonb
+language sql immutable parallel safe
+as $$
+  select jsonb_build_object('approval_id', p_approval.id, 'status', p_approval.status, 'effect', p_approval.effect,
+                            'decided_by', p_approval.decided_by, 'decided_at', p_approval.decided_at, 'note', p_approval.note)
 $$;
 
 -- from 60_decision/has_voted.sql
@@ -23097,6 +23530,33 @@ begin
                           where v.tenant_id = a.tenant_id and v.approval_id = a.id and v.actor = p_actor offset 0) v
      where w.tenant_id = p_tenant_id and a.tenant_id = p_tenant_id and a.id is distinct from p_but);
 end
+$$;
+
+-- from 60_decision/has_voted_on.sql
+-- Has this person voted on this approval?
+create or replace function bpm_core.has_voted_on(p_approval bpm_core.approval_record, p_actor text)
+returns boolean
+language plpgsql stable
+set search_path = pg_catalog, pg_temp
+set plan_cache_mode = force_generic_plan
+set enable_seqscan = off  set enable_hashjoin = off  set enable_mergejoin = off
+set jit = off
+as $$
+begin
+  return exists (
+    select from bpm_core.approval_vote v
+     where v.tenant_id = p_approval.tenant_id and v.approval_id = p_approval.id and v.actor = p_actor);
+end
+$$;
+
+-- from 60_decision/is_asked.sql
+-- Is this person, or a group they are in, among those an approval asks? One that names neither asks everybody.
+create or replace function bpm_core.is_asked(p_approval bpm_core.approval_record, p_actor text, p_groups text[])
+returns boolean
+language sql immutable parallel safe
+as $$
+  select p_approval.approvers is null and p_approval.approver_groups is null
+         or coalesce(p_actor = any (p_approval.approvers), false) or coalesce(p_approval.approver_groups && p_groups, false)
 $$;
 
 -- from 60_decision/keep_reviewed.sql
@@ -23134,14 +23594,15 @@ end
 $$;
 
 -- from 60_decision/list_approvals.sql
--- Which decisions can this person take: open, not too late, not voted on by them, and nothing bars them. Oldest first.
--- p_after: the last approval of the page before.
+-- Which decisions can this person take: open, not too late, not voted on by them, and nothing bars them. Oldest first. Those others have claimed are among
+-- them: whoever is at it keeps nobody else from it. p_after: the last approval of the page before. p_groups: the groups the person is in, as the caller knows.
 -- Returns:  rows: approval_id, process_instance_id, business_key, node_id, node_name, task_type, required_approvals, approvals (so far), expires_at,
---           is_escalated (that is why they may), created_at.
--- Raises:   BP403, BP422 limit not 1 to 1000.
-create or replace function bpm.list_approvals(p_actor text default null, p_limit integer default 100, p_after uuid default null, p_tenant_id text default '')
+--           is_escalated (that is why they may), created_at, claimed_by (who is at it), approver_groups.
+-- Raises:   BP403, BP422 limit not 1 to 1000, or groups refused.
+create or replace function bpm.list_approvals(
+  p_actor text default null, p_limit integer default 100, p_after uuid default null, p_groups text[] default '{}', p_tenant_id text default '')
 returns table (approval_id uuid, process_instance_id uuid, business_key text, node_id text, node_name text, task_type text, required_approvals integer,
-               approvals integer, expires_at timestamptz, is_escalated boolean, created_at timestamptz)
+               approvals integer, expires_at timestamptz, is_escalated boolean, created_at timestamptz, claimed_by text[], approver_groups text[])
 language plpgsql stable security definer
 set search_path = pg_catalog, pg_temp
 set plan_cache_mode = force_generic_plan
@@ -23154,10 +23615,12 @@ begin
   perform bpm_core.enter_call(p_tenant_id, 'reader');
   v_actor := bpm_core.acting_as(p_tenant_id, p_actor);
   perform bpm_core.check_limit(p_limit);
+  perform bpm_core.check_groups(p_groups);
   return query
   select a.id, w.process_instance_id, p.business_key, a.node_id, n.name, a.task_type, a.required_approvals,
          (select count(*)::integer from bpm_core.approval_vote v where v.tenant_id = a.tenant_id and v.approval_id = a.id and v.vote = 'Approve'),
-         a.expires_at, coalesce(a.escalated_at is not null and a.escalate_to = v_actor and v_actor <> all (a.approvers), false), a.created_at
+         a.expires_at, coalesce(a.escalated_at is not null and a.escalate_to = v_actor and not bpm_core.is_asked(a, v_actor, p_groups), false), a.created_at,
+         a.claimed_by, a.approver_groups
     from bpm_core.approval_record a
    cross join lateral (select w.process_instance_id, w.workflow_version_id from bpm_core.workflow_instance w
                         where w.tenant_id = a.tenant_id and w.id = a.workflow_instance_id offset 0) w
@@ -23168,7 +23631,7 @@ begin
      and (p_after is null or (a.created_at, a.id) > (select l.created_at, l.id from bpm_core.approval_record l where l.tenant_id = p_tenant_id and l.id = p_after))
      and (a.expires_at is null or a.expires_at > bpm_core.now())
      and not exists (select from bpm_core.approval_vote v where v.tenant_id = a.tenant_id and v.approval_id = a.id and v.actor = v_actor)
-     and bpm_core.approval_bar(a, v_actor) is null
+     and bpm_core.approval_bar(a, v_actor, p_groups) is null
    order by a.created_at, a.id
    limit p_limit;
 end
@@ -23178,11 +23641,11 @@ $$;
 -- Which results can this person look at: open reviews of results they did not give, and nothing bars them. Oldest first.
 -- p_after: the last review of the page before.
 -- Returns:  rows: review_id, process_instance_id, business_key, node_id, task_id, attempt, done_by, expected_version (hand it to decide_review), content_hash (hex),
---           output, variables, record (evidence and facts that would be written), created_at.
+--           output, variables, record (evidence and facts that would be written), created_at, reasons (of the worker who asked for it).
 -- Raises:   BP403, BP422 limit not 1 to 1000.
 create or replace function bpm.list_reviews(p_actor text default null, p_limit integer default 100, p_after uuid default null, p_tenant_id text default '')
 returns table (review_id uuid, process_instance_id uuid, business_key text, node_id text, task_id uuid, attempt integer, done_by text, expected_version integer,
-               content_hash text, output jsonb, variables jsonb, record jsonb, created_at timestamptz)
+               content_hash text, output jsonb, variables jsonb, record jsonb, created_at timestamptz, reasons jsonb)
 language plpgsql stable security definer
 set search_path = pg_catalog, pg_temp
 set plan_cache_mode = force_generic_plan
@@ -23197,18 +23660,63 @@ begin
   perform bpm_core.check_limit(p_limit);
   return query
   select r.id, w.process_instance_id, p.business_key, k.node_id, r.task_instance_id, r.attempt, x.created_by, r.expected_version, encode(r.content_hash, 'hex'),
-         x.output, r.variables, r.record, r.created_at
+         x.output, r.variables, r.record, r.created_at, x.reasons
     from bpm_core.review r
    cross join lateral (select w.process_instance_id from bpm_core.workflow_instance w where w.tenant_id = r.tenant_id and w.id = r.workflow_instance_id offset 0) w
    cross join lateral (select p.business_key from bpm_core.process_instance p where p.tenant_id = r.tenant_id and p.id = w.process_instance_id offset 0) p
    cross join lateral (select k.node_id from bpm_core.token k where k.tenant_id = r.tenant_id and k.id = r.token_id offset 0) k
-   cross join lateral (select x.created_by, x.output from bpm_core.result x
+   cross join lateral (select x.created_by, x.output, x.reasons from bpm_core.result x
                         where x.tenant_id = r.tenant_id and x.task_instance_id = r.task_instance_id and x.attempt = r.attempt offset 0) x
    where r.state = 'Open' and r.tenant_id = p_tenant_id
      and (p_after is null or (r.created_at, r.id) > (select l.created_at, l.id from bpm_core.review l where l.tenant_id = p_tenant_id and l.id = p_after))
      and bpm_core.review_bar(r, v_actor) is null
    order by r.created_at, r.id
    limit p_limit;
+end
+$$;
+
+-- from 60_decision/lock_approval.sql
+-- Locks the instance of an approval, and then reads it.
+-- Returns:  approval_record.
+-- Raises:   BP404 there is none. Locks: workflow_instance.
+create or replace function bpm_core.lock_approval(p_tenant_id text, p_approval_id uuid)
+returns bpm_core.approval_record
+language plpgsql volatile
+set search_path = pg_catalog, pg_temp
+set plan_cache_mode = force_generic_plan
+set enable_seqscan = off  set enable_hashjoin = off  set enable_mergejoin = off
+set jit = off
+as $$
+declare
+  v_instance uuid;
+  r_approval bpm_core.approval_record;
+begin
+  select a.workflow_instance_id into v_instance from bpm_core.approval_record a where a.tenant_id = p_tenant_id and a.id = p_approval_id;
+  if not found then
+    perform bpm_core.fail('BP404', format('There is no approval %s.', p_approval_id), jsonb_build_object('approval_id', p_approval_id));
+  end if;
+  perform bpm_core.lock_instances(p_tenant_id, array[v_instance]);
+  select a.* into r_approval from bpm_core.approval_record a where a.tenant_id = p_tenant_id and a.id = p_approval_id;
+  return r_approval;
+end
+$$;
+
+-- from 60_decision/open_review.sql
+-- The review of the same step that is open now, if that is another: what somebody who comes with an old one has to look at.
+-- Returns:  jsonb {now: {review_id, expected_version, content_hash}}, or {}.
+create or replace function bpm_core.open_review(p_review bpm_core.review)
+returns jsonb
+language plpgsql stable
+set search_path = pg_catalog, pg_temp
+set plan_cache_mode = force_generic_plan
+set enable_seqscan = off  set enable_hashjoin = off  set enable_mergejoin = off
+set jit = off
+as $$
+begin
+  return coalesce((
+    select jsonb_build_object('now', jsonb_build_object('review_id', r.id, 'expected_version', r.expected_version, 'content_hash', encode(r.content_hash, 'hex')))
+      from (select r.* from bpm_core.review r where r.workflow_instance_id = p_review.workflow_instance_id offset 0) r
+     where r.tenant_id = p_review.tenant_id and r.token_id = p_review.token_id and r.state = 'Open' and r.id <> p_review.id), '{}');
 end
 $$;
 
@@ -23227,7 +23735,7 @@ declare
   v_now timestamptz := bpm_core.now();
 begin
   update bpm_core.approval_record a
-     set status = p_status, decided_by = p_actor, decided_at = v_now, note = p_note
+     set status = p_status, decided_by = p_actor, decided_at = v_now, note = p_note, claimed_by = '{}'
    where a.tenant_id = p_approval.tenant_id and a.id = p_approval.id;
   insert into bpm_core.history_event (tenant_id, workflow_instance_id, at, kind, token_id, node_id, from_state, to_state, actor, detail)
   values (p_approval.tenant_id, p_approval.workflow_instance_id, v_now, 'ApprovalDecided', p_approval.token_id, p_approval.node_id,
@@ -23427,7 +23935,7 @@ $$;
 
 -- from 60_decision/supersede_review.sql
 -- What the facts of a review speak of has moved: it is superseded by another of the same result, at the version of now.
--- Writes:   review, history_event.
+-- Writes:   review, history_event; event_outbox where somebody is subscribed.
 create or replace function bpm_core.supersede_review(p_review bpm_core.review, p_node_id text)
 returns void
 language plpgsql volatile
@@ -23448,6 +23956,69 @@ begin
   insert into bpm_core.history_event (tenant_id, workflow_instance_id, at, kind, token_id, node_id, from_state, to_state, detail)
   values (p_review.tenant_id, p_review.workflow_instance_id, bpm_core.now(), 'ReviewSuperseded', p_review.token_id, p_node_id, 'Open', 'Superseded',
           jsonb_build_object('review', p_review.id, 'by', v_next));
+  perform bpm_core.emit_reviews(p_review.tenant_id, array[v_next]);
+end
+$$;
+
+-- from 60_decision/tell_of_times.sql
+-- Tells subscribers what time did to these approvals, which are as they were before: escalated them, reminded of them, or expired them.
+-- Writes:   event_outbox, where somebody is subscribed.
+create or replace function bpm_core.tell_of_times(p_tenant_id text, p_due bpm_core.approval_record[], p_now timestamptz)
+returns void
+language plpgsql volatile
+set search_path = pg_catalog, pg_temp
+as $$
+declare
+  v_open    bpm_core.approval_record[] := array(select d from unnest(p_due) d where d.expires_at <= p_now is not true order by d.id);
+  v_expired bpm_core.approval_record[] := array(select d from unnest(p_due) d where d.expires_at <= p_now order by d.id);
+begin
+  perform bpm_core.emit_approvals(p_tenant_id, 'ApprovalEscalated',
+    array(select d from unnest(v_open) d where d.escalate_at <= p_now order by d.id),
+    array(select jsonb_build_object('to', d.escalate_to) from unnest(v_open) d where d.escalate_at <= p_now order by d.id));
+  perform bpm_core.emit_approvals(p_tenant_id, 'ApprovalReminded',
+    array(select d from unnest(v_open) d where d.remind_at <= p_now order by d.id),
+    array(select jsonb_build_object('reminder', d.reminded + 1) from unnest(v_open) d where d.remind_at <= p_now order by d.id));
+  perform bpm_core.emit_events(p_tenant_id, 'ApprovalDecided', array(select d.workflow_instance_id from unnest(v_expired) d),
+    array(select jsonb_build_object('approval', d.id, 'node', d.node_id, 'decision', 'Expired', 'actor', 'bpm:expiry') from unnest(v_expired) d));
+end
+$$;
+
+-- from 60_decision/unclaim_approval.sql
+-- Somebody is no longer at a decision. p_person: that somebody else is no longer at it, who is away for instance; that takes a reason.
+-- Returns:  one row: approval_id, outcome Done (also when they were not at it), claimed_by: who still is.
+-- Raises:   BP403, BP404, BP409 it is decided or closed, BP422 no reason, or one of over 4,000 characters. 55P03: repeat the call.
+-- Writes:   approval_record, audit_event. Locks: workflow_instance.
+create or replace function bpm.unclaim_approval(
+  p_approval_id uuid, p_actor text default null, p_person text default null, p_reason text default null, p_tenant_id text default '')
+returns table (approval_id uuid, outcome bpm.outcome, claimed_by text[])
+language plpgsql volatile security definer
+set search_path = pg_catalog, pg_temp
+set plan_cache_mode = force_generic_plan
+set enable_seqscan = off  set enable_hashjoin = off  set enable_mergejoin = off
+set jit = off
+set lock_timeout = '10s'
+as $$
+declare
+  v_actor    text;
+  v_person   text;
+  r_approval bpm_core.approval_record;
+begin
+  perform bpm_core.enter_call(p_tenant_id, 'operator');
+  v_actor := bpm_core.acting_as(p_tenant_id, p_actor);
+  v_person := coalesce(p_person, v_actor);
+  if length(p_reason) > 4000 or v_person <> v_actor and coalesce(btrim(p_reason), '') = '' then
+    perform bpm_core.fail('BP422', 'To take somebody else off takes a reason, of at most 4000 characters.', jsonb_build_object('length', length(p_reason)));
+  end if;
+  r_approval := bpm_core.lock_approval(p_tenant_id, p_approval_id);
+  perform bpm_core.check_pending(r_approval);
+  if v_person = any (r_approval.claimed_by) then
+    update bpm_core.approval_record a
+       set claimed_by = array_remove(a.claimed_by, v_person)
+     where a.tenant_id = p_tenant_id and a.id = p_approval_id
+    returning a.* into r_approval;
+    perform bpm_core.write_audit(p_tenant_id, v_actor, 'UnclaimApproval', 'approval', p_approval_id::text, null, p_reason, jsonb_build_object('person', v_person));
+  end if;
+  return query select p_approval_id, 'Done'::bpm.outcome, r_approval.claimed_by;
 end
 $$;
 
@@ -23477,10 +24048,56 @@ begin
 end
 $$;
 
+-- from 70_delivery/accept_late_marks.sql
+-- Under the locks of their instances: of commands that are to be sent again, or are being sent again, because an attempt's end was not known (a probe
+-- had said that it never arrived, or the receiver honours keys): that this attempt did arrive after all makes them Sent, and they are sent no more.
+-- What is under way already cannot be called back; that attempt ends with the command, and what it reports is too late.
+-- A row that a claim is just taking is waited for: it holds it only for a moment and waits for nobody.
+-- Writes:   as move_commands. Locks: outbox.
+create or replace function bpm_core.accept_late_marks(p_tenant_id text, p_marks bpm_core.mark[])
+returns void
+language plpgsql volatile
+set search_path = pg_catalog, pg_temp
+set plan_cache_mode = force_generic_plan
+set enable_seqscan = off  set enable_hashjoin = off  set enable_mergejoin = off
+set jit = off
+as $$
+declare
+  v_late uuid[] := array(
+    select o.id
+      from (select p_tenant_id as tenant_id, x.* from unnest(p_marks) x offset 0) m
+      join bpm_core.outbox o on o.tenant_id = m.tenant_id and o.command_id = m.command_id
+     where o.state = 'Pending' or o.state = 'Sending' and o.fencing_token > m.fencing_token);
+begin
+  if cardinality(v_late) = 0 then
+    return;
+  end if;
+  perform
+     from (select p_tenant_id as tenant_id, l.id from unnest(v_late) l(id) offset 0) l
+     join bpm_core.outbox o on o.tenant_id = l.tenant_id and o.id = l.id
+    order by o.id
+      for no key update of o;
+  -- A new statement: it sees what a claim that was waited for did.
+  perform bpm_core.move_commands(p_tenant_id, array(
+    select distinct on (o.id)
+           row(o.id, v.state, v.arrived, v.failure, m.reported, m.receipt, m.detail, m.retry_in, m.content_hash, a.attempt, null)::bpm_core.command_move
+      from (select p_tenant_id as tenant_id, x.* from unnest(p_marks) x offset 0) m
+      join bpm_core.outbox o on o.tenant_id = m.tenant_id and o.command_id = m.command_id
+     cross join lateral jsonb_populate_record(null::bpm_core.destination, o.destination_snapshot) d
+     cross join lateral bpm_core.judge_delivery(m.reported, m.receipt, d, true, true) v
+     cross join lateral (
+        select t.attempt
+          from bpm_core.delivery_attempt t
+         where t.tenant_id = o.tenant_id and t.outbox_id = o.id and t.fencing_token = m.fencing_token and t.outcome = 'Unknown') a
+     where o.id = any (v_late) and o.state in ('Pending', 'Sending') and v.state = 'Sent'
+     order by o.id, m.item));
+end
+$$;
+
 -- from 70_delivery/accept_marks.sql
 -- Under the locks: takes the marks of attempts that are still leased under the fencing token shown. Beyond that, only one late answer counts:
 -- that an attempt whose end nobody knew did arrive. Of several such marks of one command the first counts.
--- Writes:   as move_commands.
+-- Writes:   as move_commands. Locks: as accept_late_marks, where some mark was of no use.
 create or replace function bpm_core.accept_marks(p_tenant_id text, p_marks bpm_core.mark[])
 returns void
 language plpgsql volatile
@@ -23490,9 +24107,10 @@ set enable_seqscan = off  set enable_hashjoin = off  set enable_mergejoin = off
 set jit = off
 as $$
 declare
-  v_now timestamptz := bpm_core.now();
+  v_now   timestamptz := bpm_core.now();
+  v_moves bpm_core.command_move[];
 begin
-  perform bpm_core.move_commands(p_tenant_id, array(
+  v_moves := array(
     -- The first that counts, not the first: a late mark under an old token must not stand before the right one in the same call.
     select distinct on (o.id)
            row(o.id, v.state, v.arrived, v.failure, m.reported, m.receipt, m.detail, m.retry_in, m.content_hash,
@@ -23509,7 +24127,11 @@ begin
              when o.state = 'Sending' then o.fencing_token = m.fencing_token and (o.lease_until > v_now or v.state = 'Sent')
              when o.state in ('Unknown', 'Reconciling', 'Manual') then v.state = 'Sent' and a.attempt is not null
              else false end
-     order by o.id, m.item));
+     order by o.id, m.item);
+  perform bpm_core.move_commands(p_tenant_id, v_moves);
+  if cardinality(v_moves) < cardinality(p_marks) then
+    perform bpm_core.accept_late_marks(p_tenant_id, p_marks);
+  end if;
 end
 $$;
 
@@ -24310,8 +24932,8 @@ create or replace function bpm_core.is_event_type(p_type text)
 returns boolean
 language sql immutable parallel safe
 as $$
-  select p_type in ('InstanceStarted', 'InstanceCompleted', 'InstanceFailed', 'InstanceCancelled', 'ApprovalDecided', 'CommandSent', 'CommandFailed',
-                    'CommandUnknown')
+  select p_type in ('InstanceStarted', 'InstanceCompleted', 'InstanceFailed', 'InstanceCancelled', 'ApprovalRequested', 'ApprovalReminded',
+                    'ApprovalEscalated', 'ApprovalDecided', 'ReviewRequested', 'CommandSent', 'CommandFailed', 'CommandUnknown')
 $$;
 
 -- from 70_delivery/judge_delivery.sql
@@ -24458,8 +25080,9 @@ $$;
 
 -- from 70_delivery/lock_slots.sql
 -- Locks free slots of one kind of a destination, at most p_wanted, and makes the rows when the bound has grown.
+-- Who makes rows waits for nobody: claims go through destinations in different orders, and two that made rows of each other's would wait for each other.
 -- Returns:  integer[], the slots.
--- Writes:   destination_slot, when rows are missing. Locks: destination_slot, skip locked.
+-- Writes:   destination_slot, when rows are missing. Locks: destination_slot, skip locked; the right to make rows, tried.
 create or replace function bpm_core.lock_slots(
   p_tenant_id text, p_destination_id uuid, p_kind bpm_core.slot_kind, p_bound integer, p_wanted integer, p_now timestamptz)
 returns integer[]
@@ -24471,7 +25094,7 @@ set jit = off
 as $$
 begin
   perform from bpm_core.destination_slot s where s.tenant_id = p_tenant_id and s.destination_id = p_destination_id and s.kind = p_kind and s.slot = p_bound;
-  if not found then
+  if not found and pg_try_advisory_xact_lock(hashtextextended(concat_ws(' ', p_destination_id, p_kind), 71)) then
     insert into bpm_core.destination_slot (tenant_id, destination_id, kind, slot, free_at)
     select p_tenant_id, p_destination_id, p_kind, n, '-infinity' from generate_series(1, p_bound) n
     on conflict do nothing;
@@ -24483,6 +25106,71 @@ begin
      order by s.slot
      limit p_wanted
        for no key update skip locked);
+end
+$$;
+
+-- from 70_delivery/maintain_domain_events.sql
+-- Forgets domain events of one tenant that every subscription has had and that were published long enough ago, oldest first. Call it until done is
+-- true. How long events are kept is the setting engine.domain_event_days. One that a subscription has not had is kept however old it is; an ended
+-- subscription keeps nothing. Parked ones stay.
+-- Returns:  one row: deleted, done (nothing is left that may go, or somebody else is at it), held_by (the subscription that keeps older ones; null: none).
+-- Raises:   BP403. BP422 limit (1..100,000).
+-- Writes:   event_outbox, event_stream. Locks: event_stream, skip locked.
+create or replace function bpm.maintain_domain_events(p_limit integer default 10000, p_tenant_id text default '')
+returns table (deleted integer, done boolean, held_by text)
+language plpgsql volatile security definer
+set search_path = pg_catalog, pg_temp
+set plan_cache_mode = force_generic_plan
+set enable_seqscan = off  set enable_hashjoin = off  set enable_mergejoin = off
+set enable_sort = off
+set jit = off
+as $$
+declare
+  v_before   timestamptz := bpm_core.now() - make_interval(days => (bpm_core.setting_value('engine.domain_event_days', '30'))::integer);
+  r_stream   bpm_core.event_stream;
+  r_slowest  record;
+  v_old      uuid[];
+  v_to       bigint;
+begin
+  perform bpm_core.enter_call(p_tenant_id, 'admin');
+  if p_limit is null or p_limit not between 1 and 100000 then
+    perform bpm_core.fail('BP422', format('The limit must be 1 to 100000, not %s.', coalesce(p_limit::text, 'null')), jsonb_build_object('limit', p_limit));
+  end if;
+  deleted := 0;
+  done := true;
+  -- Who subscribes holds it, too: nobody begins below what is deleted here.
+  select s.* into r_stream from bpm_core.event_stream s where s.tenant_id = p_tenant_id for no key update skip locked;
+  if not found then
+    return next;
+    return;
+  end if;
+  select s.code, s.cursor_no into r_slowest
+    from bpm_core.event_subscription s
+   where s.tenant_id = p_tenant_id and s.ended_at is null
+   order by s.cursor_no, s.code
+   limit 1;
+  -- Numbers are in the order of times, so the first that is too young ends it; only so many are looked at.
+  select array_agg(e.id), max(e.published_no)
+    into v_old, v_to
+    from (select e.id, e.published_no, e.published_at
+            from bpm_core.event_outbox e
+           where e.published_no is not null and e.tenant_id = p_tenant_id and e.published_no > r_stream.forgotten_no
+             and e.published_no <= coalesce(r_slowest.cursor_no, r_stream.last_no)
+           order by e.published_no
+           limit p_limit) e
+   where e.published_at < v_before;
+  deleted := coalesce(cardinality(v_old), 0);
+  done := deleted < p_limit;
+  if deleted > 0 then
+    delete from bpm_core.event_outbox e
+     using (select p_tenant_id as tenant_id, o.id from unnest(v_old) o(id) offset 0) o
+     where e.tenant_id = o.tenant_id and e.id = o.id;
+    update bpm_core.event_stream s set forgotten_no = v_to where s.tenant_id = p_tenant_id;
+  end if;
+  select r_slowest.code into held_by
+    from bpm_core.event_outbox e
+   where e.published_no is not null and e.tenant_id = p_tenant_id and e.published_no = r_slowest.cursor_no + 1 and e.published_at < v_before;
+  return next;
 end
 $$;
 
@@ -24677,7 +25365,7 @@ declare
 begin
   with move as materialized (
     select o.tenant_id, o.id, o.command_id, o.workflow_instance_id, o.token_id, o.node_id, o.state as was, o.worker_id, o.fencing_token, o.claimed_at,
-           m.state, m.reported, bpm_core.cap_json(m.receipt) as receipt, bpm_core.cap_json(m.detail) as detail, m.content_hash, m.attempt, m.actor,
+           o.attempt as under_way, m.state, m.reported, bpm_core.cap_json(m.receipt) as receipt, bpm_core.cap_json(m.detail) as detail, m.content_hash, m.attempt, m.actor,
            case when m.arrived then coalesce(o.first_sent_at, o.claimed_at) when not m.arrived then o.first_sent_at end as first_sent_at,
            coalesce(m.retry_in, bpm_core.command_delay(d, case when p.ask then o.probes + 1 else o.attempt end)) as delay,
            p.ask, not p.ask and d.resend_allowed and o.attempt < o.max_attempts as resend, d.key_retention, d.lease
@@ -24704,12 +25392,17 @@ begin
   attempted as (
     insert into bpm_core.delivery_attempt (
       tenant_id, outbox_id, attempt, late, worker_id, fencing_token, claimed_at, ended_at, reported, outcome, receipt, detail, content_hash)
-    select m.tenant_id, m.id, m.attempt, m.was <> 'Sending', coalesce(a.worker_id, m.worker_id), coalesce(a.fencing_token, m.fencing_token),
+    select m.tenant_id, m.id, m.attempt, m.was <> 'Sending' or m.attempt < m.under_way, coalesce(a.worker_id, m.worker_id), coalesce(a.fencing_token, m.fencing_token),
            coalesce(a.claimed_at, m.claimed_at), v_now, m.reported, m.state, m.receipt, m.detail, m.content_hash
       from move m
       left join bpm_core.delivery_attempt a
         on a.tenant_id = m.tenant_id and a.outbox_id = m.id and a.attempt = m.attempt and not a.late
-     where m.was = 'Sending' or m.reported is not null)
+     where m.was = 'Sending' or m.reported is not null
+    union all
+    -- The attempt that an earlier one's late answer overtook.
+    select m.tenant_id, m.id, m.under_way, false, m.worker_id, m.fencing_token, m.claimed_at, v_now, null, m.state, null, '{"error": "Overtaken"}', null
+      from move m
+     where m.was = 'Sending' and m.attempt < m.under_way)
   insert into bpm_core.history_event (tenant_id, workflow_instance_id, at, kind, token_id, node_id, from_state, to_state, actor, detail)
   select m.tenant_id, m.workflow_instance_id, v_now,
          case when m.actor is not null then 'CommandReconciled' when m.state = 'Pending' then 'CommandRetried'
@@ -27120,6 +27813,7 @@ begin
            (select t.due_at from bpm_core.timer t where t.status = 'Scheduled' and t.tenant_id = p_tenant_id order by t.due_at limit 1),
            (select i.available_at from bpm_core.inbox i where i.tenant_id = p_tenant_id and i.available_at < 'infinity' order by i.available_at limit 1),
            (select t.lease_until from bpm_core.task_instance t where t.state = 'Executing' and t.tenant_id = p_tenant_id order by t.lease_until limit 1),
+           (select e.created_at from bpm_core.event_outbox e where e.state = 'Pending' and e.tenant_id = p_tenant_id order by e.seq limit 1),
            (select e.available_at from bpm_core.event e where e.dispatch_state = 'Pending' and e.tenant_id = p_tenant_id and e.available_at < 'infinity' order by e.available_at limit 1),
            (select t.ready_at from bpm_core.token t where t.state = 'Ready' and t.tenant_id = p_tenant_id and t.ready_at < 'infinity' order by t.ready_at limit 1))), 0)
     into v_due;
@@ -27141,6 +27835,7 @@ begin
    where g.tenant_id = p_tenant_id and g.state <> 'Closed';
   return next row('destinations', v_open = '[]', false,
     jsonb_build_object('open', v_open, 'remedy', 'see bpm.destination; bpm.turn_destination()'))::bpm_core.health_check;
+  return next bpm_core.subscriber_check(p_tenant_id);
   select count(*) into v_count
     from (select from bpm_core.event e where e.rules_version is not null and e.tenant_id = p_tenant_id limit 1000) c;
   return next row('waiting_events', v_count = 0, false,
@@ -28334,8 +29029,9 @@ as $$
 $$;
 
 -- from 80_operation/invariant_i_15.sql
--- I-15: no committed domain event is lost, and per aggregate they are published in order: numbers are without gaps and doubles up to the last one, the
--- order of numbers is the order of writing, none is left behind one that was published, and nobody was told of what has no number yet.
+-- I-15: no committed domain event is lost, and per aggregate they are published in order: numbers are without gaps and doubles from the last one that was
+-- forgotten to the last one there is, the order of numbers is the order of writing, none is left behind one that was published, nobody was told of what
+-- has no number yet, and nothing was forgotten that somebody still has to be told.
 create or replace function bpm_core.invariant_i_15(p_tenant_id text)
 returns setof bpm_core.violation
 language sql stable
@@ -28355,16 +29051,21 @@ as $$
      ('parked although its type is known', e.state = 'Parked' and bpm_core.is_event_type(e.event_type))) x(rule, broken)
    where x.broken
   union all
-  select bpm_core.violation_of('I-15', p_tenant_id, 'event stream', p_tenant_id, 'numbers are missing', jsonb_build_object('last', s.last_no, 'events', c.events, 'max', c.last_one))
+  select bpm_core.violation_of('I-15', p_tenant_id, 'event stream', p_tenant_id, 'numbers are missing', jsonb_build_object('last', s.last_no, 'forgotten', s.forgotten_no, 'events', c.events, 'min', c.first_one, 'max', c.last_one))
     from bpm_core.event_stream s
-   cross join (select count(*) as events, coalesce(max(e.published_no), 0) as last_one, coalesce(min(e.published_no), 1) as first_one
+   cross join (select count(*) as events, max(e.published_no) as last_one, min(e.published_no) as first_one
                  from bpm_core.event_outbox e where e.tenant_id = p_tenant_id and e.published_no is not null) c
-   where s.tenant_id = p_tenant_id and (c.last_one <> s.last_no or c.events <> c.last_one - c.first_one + 1)
+   where s.tenant_id = p_tenant_id
+     and (c.events <> s.last_no - s.forgotten_no or c.first_one <> s.forgotten_no + 1 or c.last_one <> s.last_no)
   union all
-  select bpm_core.violation_of('I-15', p_tenant_id, 'subscription', s.code, 'told of what was not published', jsonb_build_object('cursor', s.cursor_no, 'last', t.last_no))
+  select bpm_core.violation_of('I-15', p_tenant_id, 'subscription', s.code, x.rule,
+           jsonb_build_object('cursor', s.cursor_no, 'last', t.last_no, 'forgotten', t.forgotten_no))
     from bpm_core.event_subscription s
     left join bpm_core.event_stream t on t.tenant_id = s.tenant_id
-   where s.tenant_id = p_tenant_id and s.cursor_no > coalesce(t.last_no, 0)
+   cross join lateral (values
+     ('told of what was not published', s.cursor_no > coalesce(t.last_no, 0)),
+     ('not told of what was forgotten', s.ended_at is null and s.cursor_no < t.forgotten_no)) x(rule, broken)
+   where s.tenant_id = p_tenant_id and x.broken
 $$;
 
 -- from 80_operation/invariant_i_16.sql
@@ -29046,8 +29747,8 @@ $$;
 
 -- from 80_operation/metrics.sql
 -- Numbers for monitoring: what is open in one tenant. Each is counted along its own small index, and no further than counted_to.
--- Returns:  jsonb {at, counted_to, tasks, tokens, timers, inbox, messages, approvals, commands, destinations, events, incidents, dead_letters,
---           rows (estimates over all tenants, for the tenant without a name only)}.
+-- Returns:  jsonb {at, counted_to, tasks, tokens, timers, inbox, messages, approvals, commands, destinations, domain_events, events, incidents,
+--           dead_letters, rows (estimates over all tenants, for the tenant without a name only)}.
 -- Raises:   BP403.
 create or replace function bpm.metrics(p_tenant_id text default '')
 returns jsonb
@@ -29083,6 +29784,11 @@ begin
     'destinations', jsonb_build_object(
       'open', (select count(*) from (select from bpm_core.destination_gate g where g.state = 'Open' and g.tenant_id = p_tenant_id limit v_cap) c),
       'half_open', (select count(*) from (select from bpm_core.destination_gate g where g.state = 'HalfOpen' and g.tenant_id = p_tenant_id limit v_cap) c)),
+    'domain_events', jsonb_build_object(
+      'pending', (select count(*) from (select from bpm_core.event_outbox e where e.state = 'Pending' and e.tenant_id = p_tenant_id limit v_cap) c),
+      'most_behind', (select max(t.last_no - s.cursor_no) from bpm_core.event_stream t
+                        join bpm_core.event_subscription s on s.tenant_id = t.tenant_id and s.ended_at is null
+                       where t.tenant_id = p_tenant_id)),
     'events', jsonb_build_object(
       'pending', (select count(*) from (select from bpm_core.event e where e.dispatch_state = 'Pending' and e.tenant_id = p_tenant_id limit v_cap) c),
       'waiting', (select count(*) from (select from bpm_core.event e where e.rules_version is not null and e.tenant_id = p_tenant_id limit v_cap) c)),
@@ -29656,6 +30362,29 @@ as $$
        group by coalesce(parent.relname, c.relname)) s
 $$;
 
+-- from 80_operation/subscriber_check.sql
+-- ready(): are those who subscribed to domain events told of them? One whom runners tell is far behind when an event waits for 15 minutes; one who asks
+-- comes in its own time, and is when an event waits for two days.
+-- Returns:  health_check; detail.behind names the 20 that wait longest.
+create or replace function bpm_core.subscriber_check(p_tenant_id text)
+returns bpm_core.health_check
+language sql stable
+set search_path = pg_catalog, pg_temp
+as $$
+  select row('subscribers', count(*) = 0, false, jsonb_build_object(
+           'behind', coalesce(jsonb_agg(jsonb_build_object('subscription', w.code, 'events', w.behind, 'seconds', round(w.seconds, 1)) order by w.seconds desc, w.code), '[]'),
+           'remedy', 'see bpm.event_subscription; bpm.unsubscribe_events()'))::bpm_core.health_check
+    from (select s.code, t.last_no - s.cursor_no as behind, extract(epoch from bpm_core.now() - e.published_at) as seconds
+            from bpm_core.event_stream t
+            join bpm_core.event_subscription s on s.tenant_id = t.tenant_id and s.ended_at is null and s.cursor_no < t.last_no
+           cross join lateral (select e.published_at from bpm_core.event_outbox e
+                                where e.tenant_id = s.tenant_id and e.published_no = s.cursor_no + 1 offset 0) e
+           where t.tenant_id = p_tenant_id
+             and e.published_at < bpm_core.now() - case when coalesce(s.destination_code, s.notify_channel) is null then interval '2 days' else interval '15 minutes' end
+           order by e.published_at, s.code
+           limit 20) w
+$$;
+
 -- from 80_operation/tenants_due.sql
 -- One page of the tenants that have work, in the order of their ids: hops from tenant to tenant along each picker's index, at most p_limit hops in each.
 -- Ready tasks count whatever their time, since the index has their types before it; all else counts when it falls due by p_until.
@@ -29957,7 +30686,8 @@ as $$
      select count(*) filter (where v.vote = 'Approve') as votes_for, count(*) filter (where v.vote = 'Reject') as votes_against, max(v.at) as last_at,
             coalesce(bool_or(v.actor = a.decided_by and v.vote = case a.status when 'Approved' then 'Approve' else 'Reject' end), false) as has_decider,
             coalesce(bool_or(v.actor = any (a.excluded_actors)
-                             or v.actor <> all (a.approvers) and (a.escalated_at is null or v.actor <> a.escalate_to)), false) as has_stranger
+                             or not bpm_core.is_asked(a, v.actor, v.groups) and (a.escalated_at is null or v.actor <> a.escalate_to)), false) as has_stranger,
+            coalesce(bool_or(v.actor = any (a.claimed_by)), false) as has_claimant
        from bpm_core.approval_vote v
       where v.tenant_id = a.tenant_id and v.approval_id = a.id) v
    cross join lateral (values
@@ -29968,6 +30698,7 @@ as $$
      ('decided by somebody who did not vote so', a.status in ('Approved', 'Rejected') and not v.has_decider),
      ('a vote after the decision', v.last_at > a.decided_at),
      ('a vote of somebody who may not', v.has_stranger),
+     ('somebody who has voted is still at it', v.has_claimant),
      ('expired before its time', a.status = 'Expired' and coalesce(a.expires_at > a.decided_at, true))) x(rule, broken)
    where a.tenant_id = p_tenant_id and x.broken
 $$;
@@ -30915,7 +31646,7 @@ select x.tenant_id,
       from bpm_core.rejected_result r
       left join bpm_core.task_instance t on t.tenant_id = r.tenant_id and t.id = r.task_instance_id) x
  where x.tenant_id = any (array(select bpm_core.visible_tenants()));
-comment on view bpm.result is 'What attempts gave back: accepted, or rejected with the reasons because it did not meet the result schema of its task.';
+comment on view bpm.result is 'What attempts gave back: accepted, to be reviewed, or rejected with the reasons because it did not meet the result schema of its task.';
 
 create or replace view bpm.task_evidence with (security_barrier) as
 select l.tenant_id,
@@ -30991,6 +31722,8 @@ select a.tenant_id,
        a.escalate_to,
        a.escalated_at,
        a.reminded,
+       a.approver_groups,
+       a.claimed_by,
        (select count(*)::integer
           from bpm_core.approval_vote v
          where v.tenant_id = a.tenant_id and v.approval_id = a.id and v.vote = 'Approve') as approvals,
@@ -31012,7 +31745,8 @@ select v.tenant_id,
        v.vote,
        v.note,
        v.at,
-       v.evidence_ids
+       v.evidence_ids,
+       v.groups
   from bpm_core.approval_vote v
  where v.tenant_id = any (array(select bpm_core.visible_tenants()));
 comment on view bpm.approval_vote is 'What each person said about a decision, and the evidence they said it on.';
@@ -31168,7 +31902,12 @@ select s.tenant_id,
        s.destination_code,
        s.notify_channel,
        s.cursor_no,
+       t.last_no,
        t.last_no - s.cursor_no as behind,
+       case when s.ended_at is null and s.cursor_no < t.last_no then (
+         select e.published_at
+           from bpm_core.event_outbox e
+          where e.tenant_id = s.tenant_id and e.published_no = s.cursor_no + 1) end as behind_since,
        s.attempt,
        s.next_at,
        s.worker_id,
@@ -31180,7 +31919,7 @@ select s.tenant_id,
   from bpm_core.event_subscription s
   left join bpm_core.event_stream t on t.tenant_id = s.tenant_id
  where s.tenant_id = any (array(select bpm_core.visible_tenants()));
-comment on view bpm.event_subscription is 'Who is told of events: up to cursor_no it has all, behind tells how many numbers there are beyond; last_error what keeps it.';
+comment on view bpm.event_subscription is 'Who is told of events: up to cursor_no it has all, behind tells how many numbers there are beyond (it may not want all of them), behind_since since when the first of these is there; last_error what keeps it.';
 
 -- from 75_intake/views.sql
 -- What came in, for looking at. Filtered by the caller's tenants once per query (an InitPlan).
@@ -31435,6 +32174,7 @@ values
   -- people: user tasks, decisions, repair
   ('assign_user_task', false, false, true),
   ('cancel_process', false, false, true),
+  ('claim_approval', false, false, true),
   ('claim_user_task', false, false, true),
   ('comment_user_task', false, false, true),
   ('complete_user_task', false, false, true),
@@ -31458,6 +32198,7 @@ values
   ('suspend_process', false, false, true),
   ('throw_user_task_error', false, false, true),
   ('turn_destination', false, false, true),
+  ('unclaim_approval', false, false, true),
   ('unclaim_user_task', false, false, true),
   -- admins alone: catalog, settings, grants, upkeep
   ('archive_definition', false, false, false),
@@ -31470,6 +32211,7 @@ values
   ('detach_identity', false, false, false),
   ('grant_access', false, false, false),
   ('identity_report', false, false, false),
+  ('maintain_domain_events', false, false, false),
   ('maintain_keys', false, false, false),
   ('maintain_partitions', false, false, false),
   ('publish_process', false, false, false),

@@ -180,11 +180,11 @@ class Attempts:
         return write_object(sealed)
 
     def _record(self, attempt: Attempt, done: Done) -> str:
-        """The evidence and facts of a handler, as JSON text; empty when there are none.
+        """Evidence, facts and doubts of a handler, as JSON text; empty when there are none.
 
         Only what is wrapped is encrypted here: a fact has no variable whose place it could take.
         """
-        if not done.evidence and not done.facts:
+        if not done.evidence and not done.facts and done.review is None:
             return ""
         told = {
             "evidence": [dict(e) for e in done.evidence],
@@ -195,6 +195,9 @@ class Attempts:
         values = [fact.get("value") for fact in record["facts"]]
         if attempt.opened.redactor.data(values) != values:
             raise SealedError("a fact holds a value that is kept encrypted; wrap it in Encrypted")
+        if done.review is not None:
+            reasons = [done.review] if isinstance(done.review, str) else list(done.review)
+            record = {**record, "verdict": "NeedsReview", "reasons": reasons}
         return write_object(record)
 
     def _unused(self, attempt: Attempt) -> bool:

@@ -56,10 +56,12 @@ select e.task_id, e.outcome, extract(epoch from e.lease_until - clock_timestamp(
 _COMPLETE = """
 select c.outcome
   from jsonb_to_record(%s::jsonb) i(task_id uuid, fencing_token bigint, variables jsonb,
-                                    evidence jsonb, facts jsonb)
+                                    evidence jsonb, facts jsonb, verdict text,
+                                    reasons jsonb)
  cross join lateral bpm.complete_task(
    p_task_id => i.task_id, p_fencing_token => i.fencing_token, p_variables => i.variables,
-   p_evidence => i.evidence, p_facts => i.facts, p_tenant_id => %s) c
+   p_evidence => i.evidence, p_facts => i.facts, p_verdict => i.verdict,
+   p_reasons => i.reasons, p_tenant_id => %s) c
 """
 _THROW = """
 select t.outcome from bpm.throw_error(

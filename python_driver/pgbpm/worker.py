@@ -88,11 +88,15 @@ class Done:
     "value", "evidence": [places in evidence, from 0], "expected_version"}``. Stored together with
     the result, or not at all: see docs/record.md. A subject that has moved on meanwhile fails the
     attempt, which is then tried again.
+
+    ``review``: the handler doubts its result; somebody has to look at it before it counts. The
+    texts say why; an empty list says nothing more.
     """
 
     variables: Mapping[str, Any] | None = field(default=None, repr=False)
     evidence: Sequence[Mapping[str, Any]] = field(default=(), repr=False)
     facts: Sequence[Mapping[str, Any]] = field(default=(), repr=False)
+    review: Sequence[str] | None = None
 
 
 class LeaseState:

@@ -11,6 +11,7 @@ begin
   select k.lowest, k.highest into r_known
     from (values
       ('engine.approval_required_task_types', null::bigint, null::bigint),
+      ('engine.domain_event_days', 1, 3650),
       ('engine.idempotency_key_days', 7, 3650),
       ('engine.approval_policies', null, null),
       ('engine.loop_budget', 1, 1000000000),

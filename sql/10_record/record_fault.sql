@@ -1,4 +1,5 @@
--- Is this a record we take? Evidence as evidence_fault takes it, and at most 100 facts, none said twice of the same subject.
+-- Is this a record we take? Evidence as evidence_fault takes it, at most 100 facts, none said twice of the same subject, and as a verdict NeedsReview only,
+-- with reasons or without.
 -- Returns:  text, what is wrong; null when nothing is.
 create or replace function bpm_core.record_fault(p_record jsonb)
 returns text
@@ -12,6 +13,10 @@ declare
 begin
   if v_fault is not null then
     return v_fault;
+  elsif p_record -> 'verdict' <> '"NeedsReview"' then
+    return 'A verdict is Accepted or NeedsReview.';
+  elsif p_record ? 'reasons' and not (p_record ? 'verdict' and bpm_core.is_text_list(p_record -> 'reasons')) then
+    return 'Reasons come with the verdict NeedsReview: at most 100 different texts of 1 to 1000 characters.';
   elsif jsonb_typeof(v_facts) is distinct from 'array' then
     return 'Facts must be a JSON array.';
   elsif jsonb_array_length(v_facts) > 100 then

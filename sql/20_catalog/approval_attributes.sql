@@ -3,6 +3,6 @@ create or replace function bpm_core.approval_attributes()
 returns text[]
 language sql immutable parallel safe
 as $$
-  select array['bpm:requiredApprovals', 'bpm:approvers', 'bpm:approvalVeto', 'bpm:approvalExclude', 'bpm:approvalExpires', 'bpm:approvalReminds',
+  select array['bpm:requiredApprovals', 'bpm:approvers', 'bpm:approverGroups', 'bpm:approvalVeto', 'bpm:approvalExclude', 'bpm:approvalExpires', 'bpm:approvalReminds',
                'bpm:approvalEscalates', 'bpm:escalateTo']
 $$;

@@ -6,12 +6,13 @@ language sql immutable
 set search_path = pg_catalog, pg_temp
 as $$
   select coalesce(jsonb_object_agg(s.name, case
-           when s.name in ('approvers', 'exclude') then to_jsonb(coalesce(bpm_core.name_list(to_jsonb(s.said)), '{}'))
+           when s.name in ('approvers', 'approver_groups', 'exclude') then to_jsonb(coalesce(bpm_core.name_list(to_jsonb(s.said)), '{}'))
            when s.name = 'required' and s.said ~ '^\d{1,4}$' or s.name = 'veto' and s.said in ('true', 'false') then s.said::jsonb
            else to_jsonb(s.said) end), '{}')
     from (values
       ('required', btrim(p_attributes ->> 'bpm:requiredApprovals')),
       ('approvers', p_attributes ->> 'bpm:approvers'),
+      ('approver_groups', p_attributes ->> 'bpm:approverGroups'),
       ('veto', btrim(p_attributes ->> 'bpm:approvalVeto')),
       ('exclude', p_attributes ->> 'bpm:approvalExclude'),
       ('expires_in', btrim(p_attributes ->> 'bpm:approvalExpires')),

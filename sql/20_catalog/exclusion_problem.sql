@@ -14,6 +14,6 @@ as $$
     when p_rule ? 'earlier_actors' and jsonb_typeof(p_rule -> 'earlier_actors') <> 'boolean' and not bpm_core.is_text_list(p_rule -> 'earlier_actors')
       then 'p_exclusion_rule: earlier_actors is true or false, or an array of node ids.'
     when p_rule ? 'actors' and not bpm_core.is_text_list(p_rule -> 'actors') then 'p_exclusion_rule: actors is an array of names.'
-    when exists (select from jsonb_array_elements_text(coalesce(p_rule -> 'actors', '[]')) n where not bpm_core.is_name(n))
-      then 'p_exclusion_rule: a name of actors has blanks around it, or over 200 characters.' end
+    when p_rule ? 'actors'
+      then 'p_exclusion_rule: actors, ' || bpm_core.names_problem(array(select jsonb_array_elements_text(p_rule -> 'actors')), '{}') || '.' end
 $$;

@@ -3,7 +3,7 @@
 -- p_input_schema, p_result_schema: JSON Schema, of the part that is checked (schema_problem): what a task is given has to meet the one when it is offered,
 -- what it gives back (its result, else its variables) the other. p_exclusion_rule, of tasks for people: who may not do it, {"requester": true (who started
 -- the process), "earlier_actors": true or [node ids] (who did user tasks of it before), "delegates": true (whom one was handed on to), "actors": [names]}.
--- p_approval_policy: how its approvals are decided, {required, approvers, veto, exclude, expires_in, remind_every, escalate_in, escalate_to}, see approval_problem.
+-- p_approval_policy: how its approvals are decided, {required, approvers, approver_groups, veto, exclude, expires_in, remind_every, escalate_in, escalate_to}, see approval_problem.
 -- p_review_required: somebody else looks at each result before it counts (bpm.decide_review).
 -- The code of the definition and the type are the same unless both are given.
 -- Returns:  version number, and whether it is new.

@@ -1,6 +1,6 @@
 -- Under the instance locks: applies inbox rows, of each target only the oldest, and deletes them. If that raises, one by one: one that raises
 -- alone is put back with a backoff, and after ten times buried as an incident of its instance; one whose message key is busy stays as it is.
--- Those of suspended instances are set aside.
+-- Those of suspended instances are set aside; those of instances of which somebody holds a task in a transaction that lasts stay as they are.
 -- Returns:  integer, rows dealt with. Writes: inbox, and what applying writes.
 create or replace function bpm_core.apply_inbox(p_tenant_id text, p_rows uuid[])
 returns integer
@@ -13,6 +13,7 @@ as $$
 declare
   v_parked integer;
   v_first  bpm_core.inbox[];
+  v_free   uuid[];
 begin
   perform 1
      from (select distinct p_tenant_id as tenant_id, k.id from unnest(p_rows) k(id) order by k.id offset 0) k
@@ -32,6 +33,12 @@ begin
     when transaction_rollback or operator_intervention or insufficient_resources or system_error then
       raise;
     when others then
+      if sqlstate = '55P03' then
+        v_free := bpm_core.unheld_instances(p_tenant_id, array(select f.target_id from unnest(v_first) f));
+        if exists (select from unnest(v_first) f where f.target_id <> all (v_free)) then
+          return v_parked + bpm_core.apply_inbox(p_tenant_id, array(select f.id from unnest(v_first) f where f.target_id = any (v_free)));
+        end if;
+      end if;
       if cardinality(v_first) > 1 then
         return v_parked + (select sum(bpm_core.apply_inbox(p_tenant_id, array[f.id]))::integer from unnest(v_first) f);
       elsif sqlstate = '55P03' then

@@ -17,7 +17,7 @@ begin
   if p_versions <> '{}' then
     v_versions := bpm_core.try_lock_definitions(p_tenant_id, p_versions);
   end if;
-  done := bpm_core.fire_timers(p_tenant_id, array(select c.id from unnest(p_found) c where c.instance_id = any (v_locked)), bpm_core.now());
+  done := bpm_core.fire_unheld(p_tenant_id, array(select c.id from unnest(p_found) c where c.instance_id = any (v_locked)), bpm_core.now());
   if v_versions <> '{}' then
     done := done + bpm_core.fire_start_timers(p_tenant_id, array(select c.id from unnest(p_found) c where c.instance_id = any (v_versions)), bpm_core.now());
   end if;

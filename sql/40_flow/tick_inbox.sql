@@ -29,11 +29,11 @@ begin
   v_result.done := 0;
   if cardinality(v_found) > 0 then
     v_locked := bpm_core.try_lock_instances(p_tenant_id, array(select c.instance_id from unnest(v_found) c));
-    v_result.done := bpm_core.apply_inbox(p_tenant_id, array(select c.id from unnest(v_found) c where c.instance_id = any (v_locked)));
+    v_result.done := bpm_core.apply_inbox_soon(p_tenant_id, array(select c.id from unnest(v_found) c where c.instance_id = any (v_locked)));
     v_others := array(select c.instance_id from unnest(v_found) c where c.instance_id <> all (v_locked));
     if cardinality(v_others) > 0 then
       v_others := bpm_core.try_lock_processes(p_tenant_id, v_others);
-      v_result.done := v_result.done + bpm_core.apply_inbox(p_tenant_id, array(select c.id from unnest(v_found) c where c.instance_id = any (v_others)));
+      v_result.done := v_result.done + bpm_core.apply_inbox_soon(p_tenant_id, array(select c.id from unnest(v_found) c where c.instance_id = any (v_others)));
       v_locked := v_locked || v_others;
     end if;
     v_last := case when v_result.done = cardinality(v_found) then bpm_core.last_handled(v_found, v_locked) end;

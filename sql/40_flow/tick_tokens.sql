@@ -30,8 +30,9 @@ begin
     v_locked := bpm_core.try_lock_instances(p_tenant_id, array(select c.instance_id from unnest(v_found) c));
     perform bpm_core.bump_instances(p_tenant_id, v_locked);
     v_ours := array(select c.id from unnest(v_found) c where c.instance_id = any (v_locked));
-    v_result.done := bpm_core.shelve_tokens(p_tenant_id, v_ours) + bpm_core.resume_tokens(p_tenant_id, v_ours);
-    v_last := bpm_core.last_handled(v_found, v_locked);
+    v_result.done := bpm_core.shelve_tokens(p_tenant_id, v_ours) + bpm_core.resume_unheld(p_tenant_id, v_ours);
+    -- The position stays where something was left.
+    v_last := case when v_result.done = cardinality(v_ours) then bpm_core.last_handled(v_found, v_locked) end;
   end if;
   v_result.next_position := bpm_core.pick_end(p_position, r_scan.look_back, r_scan.settled, r_scan.whole, v_last.at, v_last.id,
                                      cardinality(v_found) < p_limit and cardinality(v_found) = v_result.done, p_now);

@@ -1,7 +1,8 @@
 -- A person takes a user task. The first wins; taking one's own again changes nothing.
 -- Returns:  one row: task_id, outcome Done, assignee, fencing_token (for complete_user_task; it grows whenever the task changes hands).
 -- Raises:   BP403 no grant, or excluded by the task's exclusion rule (detail names the rule); BP404, BP409 somebody else holds it (detail names them) or it is no longer open.
--- Writes:   task_instance, audit_event. Locks: task_instance.
+-- Writes:   task_instance, audit_event. Locks: workflow_instance, so that a tick passes over it while this
+--           transaction lasts, then task_instance.
 create or replace function bpm.claim_user_task(p_task_id uuid, p_actor text default null, p_tenant_id text default '')
 returns table (task_id uuid, outcome bpm.outcome, assignee text, fencing_token bigint)
 language plpgsql volatile security definer
@@ -17,6 +18,7 @@ declare
 begin
   perform bpm_core.enter_call(p_tenant_id, 'operator');
   v_actor := bpm_core.acting_as(p_tenant_id, p_actor);
+  perform bpm_core.lock_instances_of_tasks(p_tenant_id, array[p_task_id]);
   r_task := bpm_core.lock_user_task(p_tenant_id, p_task_id);
   if r_task.assignee is distinct from v_actor then
     if r_task.assignee is not null then

@@ -1,10 +1,10 @@
--- Completes one task. The single form of complete_tasks: what is an outcome there is an error here.
+-- Completes one task. The single form of complete_tasks: what is an outcome there is an error here. p_verdict, p_reasons: NeedsReview, and why.
 -- Returns:  one row: task_id, outcome Completed (also for an unchanged repeat), instance_status.
 -- Raises:   BP404 no such task; BP409 completed before with another answer, a subject is at another version than expected, or evidence was purged; BP410 the lease is lost; BP422 variables, result,
---           evidence or facts refused, or the result does not meet the schema of its task (then nothing is kept: complete_tasks keeps it); else as complete_tasks.
+--           evidence, facts or verdict refused, or the result does not meet the schema of its task (then nothing is kept: complete_tasks keeps it); else as complete_tasks.
 create or replace function bpm.complete_task(
   p_task_id uuid, p_fencing_token bigint, p_variables jsonb default '{}', p_result jsonb default null, p_evidence jsonb default null, p_facts jsonb default null,
-  p_tenant_id text default '')
+  p_verdict text default null, p_reasons jsonb default null, p_tenant_id text default '')
 returns table (task_id uuid, outcome bpm.outcome, instance_status text)
 language plpgsql volatile security definer
 set search_path = pg_catalog, pg_temp
@@ -15,7 +15,7 @@ set lock_timeout = '10s'
 as $$
 declare
   r_done   record;
-  v_record jsonb := bpm_core.record_of(p_evidence, p_facts);
+  v_record jsonb := bpm_core.record_of(p_evidence, p_facts, to_jsonb(p_verdict), p_reasons);
 begin
   select c.* into r_done
     from bpm.complete_tasks(

@@ -1,8 +1,9 @@
 -- Completes tasks their caller holds: the result is kept, the variables named are patched, the tokens go on. All in one transaction.
 -- While an instance is suspended (instance_status says so) its answers are kept and counted all the same; the rest follows on resume.
--- p_items: [{"task_id", "fencing_token", "variables": {…}, "result": any, "evidence": […], "facts": […]}], at most 1,000.
+-- p_items: [{"task_id", "fencing_token", "variables": {…}, "result": any, "evidence": […], "facts": […], "verdict", "reasons": […]}], at most 1,000.
 -- evidence: as attach_evidence takes it. facts: [{"subject_type", "subject_key", "name", "value", "evidence": [places in evidence, from 0],
 -- "expected_version": the subject's lock_version, 0: it is not there yet}], at most 100; written with the result, or, with outcome Conflict, nothing is.
+-- verdict: NeedsReview asks for somebody to look at the result before it counts (bpm.decide_review), whatever its task version says; reasons, texts, say why.
 -- Returns:  one row per item: item (from 1), task_id, outcome (Completed also for an unchanged repeat; LeaseLost, Conflict, Cancelled, Rejected,
 --           WrongState, NotFound), instance_status, message: why it is Rejected. A result that does not meet the result schema of its task is kept as
 --           rejected, and the task stays with its worker, who may answer again or fail it. Conflict: answered before with something else; a subject is not at the version expected; evidence was purged.
@@ -35,7 +36,9 @@ begin
   if v_recording then
     v_answers := bpm_core.admit_records(p_tenant_id, v_answers, v_now);
   end if;
-  v_accepted := bpm_core.accept_answers(p_tenant_id, v_answers, v_suspended, v_now);
+  -- A verdict is part of a record, so that those without one are not asked for it.
+  v_accepted := bpm_core.accept_answers(p_tenant_id, v_answers, v_suspended, v_now,
+    case when v_recording then array(select a.item from unnest(v_answers) a where a.record ? 'verdict') end);
   if v_recording then
     perform bpm_core.keep_records(p_tenant_id, v_answers, v_now);
   end if;

@@ -19,7 +19,7 @@ begin
   end if;
   v_process := (select w.process_instance_id from bpm_core.workflow_instance w where w.tenant_id = p_task.tenant_id and w.id = p_task.workflow_instance_id);
   return case
-    when v_rule -> 'actors' ? p_actor then 'actors'
+    when v_rule -> 'actors' ?| array[p_actor, 'person:' || p_actor] then 'actors'
     when v_rule -> 'requester' = 'true'
          and exists (select from bpm_core.process_instance p where p.tenant_id = p_task.tenant_id and p.id = v_process and p.started_by = p_actor) then 'requester'
     when coalesce(v_rule -> 'earlier_actors', 'false') <> 'false'

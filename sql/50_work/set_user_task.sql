@@ -2,7 +2,8 @@
 -- p_changes: {"due_at": time or null, "follow_up_at": time or null, "priority": "high", "normal" or "low"}.
 -- Returns:  one row: task_id, outcome Done, due_at, follow_up_at, priority_level.
 -- Raises:   BP403, BP404, BP409 it is no longer open, BP422 changes that are none, BP423 suspended.
--- Writes:   task_instance, audit_event. Locks: task_instance.
+-- Writes:   task_instance, audit_event. Locks: workflow_instance, so that a tick passes over it while this
+--           transaction lasts, then task_instance.
 create or replace function bpm.set_user_task(p_task_id uuid, p_changes jsonb, p_actor text default null, p_tenant_id text default '')
 returns table (task_id uuid, outcome bpm.outcome, due_at timestamptz, follow_up_at timestamptz, priority_level smallint)
 language plpgsql volatile security definer
@@ -24,6 +25,7 @@ begin
      or p_changes -> 'follow_up_at' <> 'null' and coalesce(jsonb_typeof(p_changes -> 'follow_up_at') <> 'string' or bpm_core.parse_timestamp(p_changes ->> 'follow_up_at') is null, true) then
     perform bpm_core.fail('BP422', 'Changes are an object of due_at, follow_up_at (a time with offset, or null) and priority (high, normal or low).', p_changes);
   end if;
+  perform bpm_core.lock_instances_of_tasks(p_tenant_id, array[p_task_id]);
   r_task := bpm_core.lock_user_task(p_tenant_id, p_task_id);
   update bpm_core.task_instance t
      set due_at = case when p_changes ? 'due_at' then bpm_core.parse_timestamp(p_changes ->> 'due_at') else t.due_at end,

@@ -1,7 +1,8 @@
 -- A person gives a user task back.
 -- Returns:  one row: task_id, outcome Done, assignee (null), fencing_token.
 -- Raises:   BP403, BP404, BP409 somebody else holds it, it is delegated, or it is no longer open.
--- Writes:   task_instance, audit_event. Locks: task_instance.
+-- Writes:   task_instance, audit_event. Locks: workflow_instance, so that a tick passes over it while this
+--           transaction lasts, then task_instance.
 create or replace function bpm.unclaim_user_task(p_task_id uuid, p_actor text default null, p_tenant_id text default '')
 returns table (task_id uuid, outcome bpm.outcome, assignee text, fencing_token bigint)
 language plpgsql volatile security definer
@@ -17,6 +18,7 @@ declare
 begin
   perform bpm_core.enter_call(p_tenant_id, 'operator');
   v_actor := bpm_core.acting_as(p_tenant_id, p_actor);
+  perform bpm_core.lock_instances_of_tasks(p_tenant_id, array[p_task_id]);
   r_task := bpm_core.lock_user_task(p_tenant_id, p_task_id);
   if r_task.assignee is not null then
     if r_task.assignee <> v_actor then

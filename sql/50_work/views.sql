@@ -115,7 +115,7 @@ select x.tenant_id,
       from bpm_core.rejected_result r
       left join bpm_core.task_instance t on t.tenant_id = r.tenant_id and t.id = r.task_instance_id) x
  where x.tenant_id = any (array(select bpm_core.visible_tenants()));
-comment on view bpm.result is 'What attempts gave back: accepted, or rejected with the reasons because it did not meet the result schema of its task.';
+comment on view bpm.result is 'What attempts gave back: accepted, to be reviewed, or rejected with the reasons because it did not meet the result schema of its task.';
 
 create or replace view bpm.task_evidence with (security_barrier) as
 select l.tenant_id,

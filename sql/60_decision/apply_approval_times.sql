@@ -1,7 +1,7 @@
 -- Under the locks of their instances: what is due of these approvals by now. Expiry comes before everything else, and is recorded as a decision of
--- bpm:expiry; of one instance one takes effect at once, the others follow by themselves.
+-- bpm:expiry; of one instance one takes effect at once, the others follow by themselves. Subscribers hear of all of it.
 -- Returns:  integer, how many changed.
--- Writes:   approval_record, history_event, and what apply_decisions and stop_starved write.
+-- Writes:   approval_record, history_event, event_outbox, and what apply_decisions and stop_starved write.
 create or replace function bpm_core.apply_approval_times(p_tenant_id text, p_approvals uuid[], p_now timestamptz)
 returns integer
 language plpgsql volatile
@@ -26,6 +26,7 @@ begin
   changed as (
     update bpm_core.approval_record a
        set status = case when t.is_expired then 'Expired' else a.status end,
+           claimed_by = case when t.is_expired then '{}' else a.claimed_by end,
            decided_by = case when t.is_expired then 'bpm:expiry' end, decided_at = case when t.is_expired then p_now end,
            escalated_at = case when t.escalates and not t.is_expired then p_now else a.escalated_at end,
            escalate_at = case when t.escalates and not t.is_expired then null else a.escalate_at end,
@@ -46,10 +47,7 @@ begin
      ) x(n, holds, kind, from_state, to_state, actor, more)
    where x.holds
    order by t.id, x.n;
-  perform bpm_core.emit_events(p_tenant_id, 'ApprovalDecided',
-    array(select d.workflow_instance_id from unnest(v_due) d where d.expires_at <= p_now order by d.id),
-    array(select jsonb_build_object('approval', d.id, 'node', d.node_id, 'decision', 'Expired', 'actor', 'bpm:expiry') from unnest(v_due) d
-           where d.expires_at <= p_now order by d.id));
+  perform bpm_core.tell_of_times(p_tenant_id, v_due, p_now);
   perform bpm_core.apply_decisions(p_tenant_id, array(
     select distinct on (d.workflow_instance_id) d.id from unnest(v_due) d where d.expires_at <= p_now order by d.workflow_instance_id, d.id));
   -- Who may decide can have become fewer since it was asked: somebody did an earlier task.

@@ -1,7 +1,8 @@
 -- What bars this person from deciding an approval: Excluded by name, requester (started the process), delegates (a user task of it was handed on to them), earlier_actors (answered a user task or voted on another
--- approval of the process), or NotAsked (it names its approvers). Whether they voted already is another question.
+-- approval of the process), or NotAsked (it names approvers or groups of them). Whether they voted already is another question.
+-- p_groups: the groups they are in, as the caller says.
 -- Returns:  text; null: nothing.
-create or replace function bpm_core.approval_bar(p_approval bpm_core.approval_record, p_actor text)
+create or replace function bpm_core.approval_bar(p_approval bpm_core.approval_record, p_actor text, p_groups text[])
 returns text
 language plpgsql stable
 set search_path = pg_catalog, pg_temp
@@ -14,7 +15,7 @@ declare
 begin
   if p_actor = any (p_approval.excluded_actors) then
     return 'Excluded';
-  elsif p_actor <> all (p_approval.approvers) and (p_approval.escalated_at is null or p_actor <> p_approval.escalate_to) then
+  elsif not bpm_core.is_asked(p_approval, p_actor, p_groups) and (p_approval.escalated_at is null or p_actor <> p_approval.escalate_to) then
     return 'NotAsked';
   elsif p_approval.exclude = '{}' then
     return null;

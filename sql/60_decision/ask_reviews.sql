@@ -1,5 +1,5 @@
 -- Asks for a review of each of these results. The tokens rest; what else waits on them goes on waiting.
--- Returns:  uuid[], the reviews. Writes: review, history_event. The instances are locked.
+-- Returns:  uuid[], the reviews. Writes: review, history_event; event_outbox where somebody is subscribed. The instances are locked.
 create or replace function bpm_core.ask_reviews(p_tenant_id text, p_reviewed bpm_core.reviewed[])
 returns uuid[]
 language plpgsql volatile
@@ -25,6 +25,7 @@ begin
       from asked a
      cross join lateral (select t.node_id from bpm_core.token t where t.tenant_id = p_tenant_id and t.id = a.token_id offset 0) t)
   select array_agg(a.id) into v_ids from asked a;
+  perform bpm_core.emit_reviews(p_tenant_id, v_ids);
   return v_ids;
 end
 $$;

@@ -18,7 +18,7 @@ begin
      where a.tenant_id = p_tenant_id and a.token_id = k.id and a.status = 'Pending'),
   closed as (
     update bpm_core.approval_record a
-       set status = 'Cancelled'
+       set status = 'Cancelled', claimed_by = '{}'
       from open o
      where a.tenant_id = o.tenant_id and a.id = o.id
     returning a.tenant_id, a.workflow_instance_id, a.token_id, a.node_id, a.id)

@@ -31,6 +31,6 @@ begin
   if v_found is null then
     return 0;
   end if;
-  return bpm_core.apply_decisions(p_tenant_id, v_found);
+  return bpm_core.apply_unheld_approvals(p_tenant_id, v_found, false);
 end
 $$;

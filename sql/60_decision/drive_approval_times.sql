@@ -28,7 +28,7 @@ begin
      limit p_limit);
   v_result.done := 0;
   if cardinality(v_found) > 0 then
-    v_result.done := bpm_core.apply_approval_times(p_tenant_id, array(select c.id from unnest(v_found) c), bpm_core.now());
+    v_result.done := bpm_core.apply_unheld_approvals(p_tenant_id, array(select c.id from unnest(v_found) c), true);
   end if;
   v_result.next_due_at := (
     select a.due_at

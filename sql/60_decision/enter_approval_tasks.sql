@@ -1,7 +1,7 @@
--- KIND approval task: the token rests and a decision is asked for. No task exists before it is approved. Where those who were to decide may not,
--- the step stops with an incident.
+-- KIND approval task: the token rests and a decision is asked for, of which subscribers hear. No task exists before it is approved. Where those who were to
+-- decide may not, the step stops with an incident.
 -- Returns:  moving[], the message waits of its boundary events. Writes: token, approval_record, history_event; timer where the node has boundary timers;
---           incident where nobody could decide.
+--           event_outbox where somebody is subscribed; incident where nobody could decide.
 create or replace function bpm_core.enter_approval_tasks(p_arriving bpm_core.moving[])
 returns bpm_core.moving[]
 language plpgsql volatile
@@ -24,9 +24,10 @@ begin
   asked as (
     insert into bpm_core.approval_record as r (
       tenant_id, id, workflow_instance_id, node_id, token_id, visit, task_type, created_at, required_approvals, approvers, veto, exclude, excluded_actors,
-      expires_at, remind_every, remind_at, escalate_to, escalate_at, due_at)
+      expires_at, remind_every, remind_at, escalate_to, escalate_at, due_at, approver_groups)
     select r.tenant_id, bpm_core.new_id(), r.instance_id, r.node_id, r.token_id, r.visit, b.task_type, v_now, p.required, p.approvers, p.veto, p.exclude,
-           p.excluded_actors, p.expires_at, p.remind_every, p.remind_at, p.escalate_to, p.escalate_at, least(p.expires_at, p.remind_at, p.escalate_at)
+           p.excluded_actors, p.expires_at, p.remind_every, p.remind_at, p.escalate_to, p.escalate_at, least(p.expires_at, p.remind_at, p.escalate_at),
+           p.approver_groups
       from rested r
      cross join lateral (select b.task_type, b.approval from bpm_core.workflow_task_binding b
                           where b.tenant_id = r.tenant_id and b.workflow_version_id = r.version_id and b.node_id = r.node_id offset 0) b
@@ -37,8 +38,9 @@ begin
     select a.tenant_id, a.workflow_instance_id, v_now, 'ApprovalRequested', a.token_id, a.node_id, 'Pending',
            jsonb_build_object('approval', a.id, 'task_type', a.task_type, 'visit', a.visit)
       from asked a)
-  select array_agg(a::bpm_core.approval_record) filter (where a.approvers is not null) into v_asked from asked a;
-  if v_asked is null then
+  select array_agg(a::bpm_core.approval_record) into v_asked from asked a;
+  perform bpm_core.emit_approvals((p_arriving[1]).tenant_id, 'ApprovalRequested', v_asked);
+  if not exists (select from unnest(v_asked) a where a.approvers is not null) then
     return bpm_core.arm_boundaries(p_arriving);
   end if;
   v_starved := array(select a from unnest(v_asked) a where (bpm_core.vote_outcome(a)).starved);

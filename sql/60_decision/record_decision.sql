@@ -12,7 +12,7 @@ declare
   v_now timestamptz := bpm_core.now();
 begin
   update bpm_core.approval_record a
-     set status = p_status, decided_by = p_actor, decided_at = v_now, note = p_note
+     set status = p_status, decided_by = p_actor, decided_at = v_now, note = p_note, claimed_by = '{}'
    where a.tenant_id = p_approval.tenant_id and a.id = p_approval.id;
   insert into bpm_core.history_event (tenant_id, workflow_instance_id, at, kind, token_id, node_id, from_state, to_state, actor, detail)
   values (p_approval.tenant_id, p_approval.workflow_instance_id, v_now, 'ApprovalDecided', p_approval.token_id, p_approval.node_id,

@@ -1,5 +1,5 @@
 -- What the facts of a review speak of has moved: it is superseded by another of the same result, at the version of now.
--- Writes:   review, history_event.
+-- Writes:   review, history_event; event_outbox where somebody is subscribed.
 create or replace function bpm_core.supersede_review(p_review bpm_core.review, p_node_id text)
 returns void
 language plpgsql volatile
@@ -20,5 +20,6 @@ begin
   insert into bpm_core.history_event (tenant_id, workflow_instance_id, at, kind, token_id, node_id, from_state, to_state, detail)
   values (p_review.tenant_id, p_review.workflow_instance_id, bpm_core.now(), 'ReviewSuperseded', p_review.token_id, p_node_id, 'Open', 'Superseded',
           jsonb_build_object('review', p_review.id, 'by', v_next));
+  perform bpm_core.emit_reviews(p_review.tenant_id, array[v_next]);
 end
 $$;

@@ -34,13 +34,17 @@ create table bpm_core.approval_record (
   escalate_at          timestamptz,
   escalated_at         timestamptz,
   due_at               timestamptz,
+  approver_groups      text[],
+  claimed_by           text[] not null default '{}',
   primary key (tenant_id, id),
   unique (workflow_instance_id, node_id, token_id, visit, tenant_id),
   foreign key (tenant_id, workflow_instance_id) references bpm_core.workflow_instance,
   foreign key (tenant_id, token_id) references bpm_core.token,
   check ((status in ('Approved', 'Rejected', 'Expired')) = (decided_by is not null and decided_at is not null)),
   check (effect = 'Pending' or status <> 'Pending'),
-  check (due_at is not distinct from least(expires_at, remind_at, escalate_at))
+  check (due_at is not distinct from least(expires_at, remind_at, escalate_at)),
+  check (status = 'Pending' or claimed_by = '{}'),
+  check (cardinality(claimed_by) <= required_approvals)
 ) with (fillfactor = 85);
 create index approval_pending_effect on bpm_core.approval_record (tenant_id, decided_at, id)
   where effect = 'Pending' and status in ('Approved', 'Rejected', 'Expired');
@@ -50,7 +54,9 @@ comment on table bpm_core.approval_record is 'A decision taken once (status) and
 comment on column bpm_core.approval_record.visit is 'The visit of the token that asks; a later visit of the same node asks anew.';
 comment on column bpm_core.approval_record.effect is 'Applied once the task is offered, the error raised, or the token found gone; of a Cancelled one it stays Pending and nobody looks.';
 
-comment on column bpm_core.approval_record.approvers is 'Who alone may decide; null: whoever is not excluded.';
+comment on column bpm_core.approval_record.approvers is 'Who alone may decide, beside approver_groups; both null: whoever is not excluded.';
+comment on column bpm_core.approval_record.approver_groups is 'Whoever is in one of them may decide too. Who is, the caller says.';
+comment on column bpm_core.approval_record.claimed_by is 'Who is at it, at most as many as it takes. A courtesy: it keeps nobody from deciding.';
 comment on column bpm_core.approval_record.veto is 'One refusal refuses. Else it is refused when the approvals it takes can no longer come.';
 comment on column bpm_core.approval_record.exclude is 'Who may not decide by their part in the process: requester, earlier_actors, delegates. Looked at whenever somebody decides.';
 comment on column bpm_core.approval_record.excluded_actors is 'Who may not decide, by name.';
@@ -65,10 +71,12 @@ create table bpm_core.approval_vote (
   note         text,
   at           timestamptz not null,
   evidence_ids uuid[] not null default '{}',
+  groups       text[] not null default '{}',
   primary key (tenant_id, approval_id, actor),
   foreign key (tenant_id, approval_id) references bpm_core.approval_record
 );
 comment on table bpm_core.approval_vote is 'What each person said, once. One decision takes required_approvals of them.';
+comment on column bpm_core.approval_vote.groups is 'Of the groups that were asked those the person was said to be in.';
 
 create type bpm_core.review_state as enum ('Open', 'Decided', 'Superseded', 'Closed');
 

@@ -24,6 +24,8 @@ select a.tenant_id,
        a.escalate_to,
        a.escalated_at,
        a.reminded,
+       a.approver_groups,
+       a.claimed_by,
        (select count(*)::integer
           from bpm_core.approval_vote v
          where v.tenant_id = a.tenant_id and v.approval_id = a.id and v.vote = 'Approve') as approvals,
@@ -45,7 +47,8 @@ select v.tenant_id,
        v.vote,
        v.note,
        v.at,
-       v.evidence_ids
+       v.evidence_ids,
+       v.groups
   from bpm_core.approval_vote v
  where v.tenant_id = any (array(select bpm_core.visible_tenants()));
 comment on view bpm.approval_vote is 'What each person said about a decision, and the evidence they said it on.';

@@ -1,6 +1,6 @@
 -- Under the locks: takes the marks of attempts that are still leased under the fencing token shown. Beyond that, only one late answer counts:
 -- that an attempt whose end nobody knew did arrive. Of several such marks of one command the first counts.
--- Writes:   as move_commands.
+-- Writes:   as move_commands. Locks: as accept_late_marks, where some mark was of no use.
 create or replace function bpm_core.accept_marks(p_tenant_id text, p_marks bpm_core.mark[])
 returns void
 language plpgsql volatile
@@ -10,9 +10,10 @@ set enable_seqscan = off  set enable_hashjoin = off  set enable_mergejoin = off
 set jit = off
 as $$
 declare
-  v_now timestamptz := bpm_core.now();
+  v_now   timestamptz := bpm_core.now();
+  v_moves bpm_core.command_move[];
 begin
-  perform bpm_core.move_commands(p_tenant_id, array(
+  v_moves := array(
     -- The first that counts, not the first: a late mark under an old token must not stand before the right one in the same call.
     select distinct on (o.id)
            row(o.id, v.state, v.arrived, v.failure, m.reported, m.receipt, m.detail, m.retry_in, m.content_hash,
@@ -29,6 +30,10 @@ begin
              when o.state = 'Sending' then o.fencing_token = m.fencing_token and (o.lease_until > v_now or v.state = 'Sent')
              when o.state in ('Unknown', 'Reconciling', 'Manual') then v.state = 'Sent' and a.attempt is not null
              else false end
-     order by o.id, m.item));
+     order by o.id, m.item);
+  perform bpm_core.move_commands(p_tenant_id, v_moves);
+  if cardinality(v_moves) < cardinality(p_marks) then
+    perform bpm_core.accept_late_marks(p_tenant_id, p_marks);
+  end if;
 end
 $$;

@@ -16,7 +16,7 @@ declare
 begin
   with move as materialized (
     select o.tenant_id, o.id, o.command_id, o.workflow_instance_id, o.token_id, o.node_id, o.state as was, o.worker_id, o.fencing_token, o.claimed_at,
-           m.state, m.reported, bpm_core.cap_json(m.receipt) as receipt, bpm_core.cap_json(m.detail) as detail, m.content_hash, m.attempt, m.actor,
+           o.attempt as under_way, m.state, m.reported, bpm_core.cap_json(m.receipt) as receipt, bpm_core.cap_json(m.detail) as detail, m.content_hash, m.attempt, m.actor,
            case when m.arrived then coalesce(o.first_sent_at, o.claimed_at) when not m.arrived then o.first_sent_at end as first_sent_at,
            coalesce(m.retry_in, bpm_core.command_delay(d, case when p.ask then o.probes + 1 else o.attempt end)) as delay,
            p.ask, not p.ask and d.resend_allowed and o.attempt < o.max_attempts as resend, d.key_retention, d.lease
@@ -43,12 +43,17 @@ begin
   attempted as (
     insert into bpm_core.delivery_attempt (
       tenant_id, outbox_id, attempt, late, worker_id, fencing_token, claimed_at, ended_at, reported, outcome, receipt, detail, content_hash)
-    select m.tenant_id, m.id, m.attempt, m.was <> 'Sending', coalesce(a.worker_id, m.worker_id), coalesce(a.fencing_token, m.fencing_token),
+    select m.tenant_id, m.id, m.attempt, m.was <> 'Sending' or m.attempt < m.under_way, coalesce(a.worker_id, m.worker_id), coalesce(a.fencing_token, m.fencing_token),
            coalesce(a.claimed_at, m.claimed_at), v_now, m.reported, m.state, m.receipt, m.detail, m.content_hash
       from move m
       left join bpm_core.delivery_attempt a
         on a.tenant_id = m.tenant_id and a.outbox_id = m.id and a.attempt = m.attempt and not a.late
-     where m.was = 'Sending' or m.reported is not null)
+     where m.was = 'Sending' or m.reported is not null
+    union all
+    -- The attempt that an earlier one's late answer overtook.
+    select m.tenant_id, m.id, m.under_way, false, m.worker_id, m.fencing_token, m.claimed_at, v_now, null, m.state, null, '{"error": "Overtaken"}', null
+      from move m
+     where m.was = 'Sending' and m.attempt < m.under_way)
   insert into bpm_core.history_event (tenant_id, workflow_instance_id, at, kind, token_id, node_id, from_state, to_state, actor, detail)
   select m.tenant_id, m.workflow_instance_id, v_now,
          case when m.actor is not null then 'CommandReconciled' when m.state = 'Pending' then 'CommandRetried'

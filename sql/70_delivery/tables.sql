@@ -157,11 +157,14 @@ comment on column bpm_core.destination_slot.free_at is 'Concurrency: the end of 
 create type bpm_core.publication_state as enum ('Pending', 'Published', 'Parked');
 
 create table bpm_core.event_stream (
-  tenant_id text collate "C" not null default '',
-  last_no   bigint not null default 0,
-  primary key (tenant_id)
+  tenant_id    text collate "C" not null default '',
+  last_no      bigint not null default 0,
+  forgotten_no bigint not null default 0,
+  primary key (tenant_id),
+  check (forgotten_no <= last_no)
 ) with (fillfactor = 50, autovacuum_vacuum_scale_factor = 0.02);
 comment on table bpm_core.event_stream is 'The number of the last published event of a tenant. Whoever publishes holds the row, so that the order of numbers is the order of commits.';
+comment on column bpm_core.event_stream.forgotten_no is 'Events up to this number are deleted (maintain_domain_events); all beyond are kept.';
 
 create table bpm_core.event_outbox (
   tenant_id    text collate "C" not null default '',

@@ -121,7 +121,12 @@ select s.tenant_id,
        s.destination_code,
        s.notify_channel,
        s.cursor_no,
+       t.last_no,
        t.last_no - s.cursor_no as behind,
+       case when s.ended_at is null and s.cursor_no < t.last_no then (
+         select e.published_at
+           from bpm_core.event_outbox e
+          where e.tenant_id = s.tenant_id and e.published_no = s.cursor_no + 1) end as behind_since,
        s.attempt,
        s.next_at,
        s.worker_id,
@@ -133,4 +138,4 @@ select s.tenant_id,
   from bpm_core.event_subscription s
   left join bpm_core.event_stream t on t.tenant_id = s.tenant_id
  where s.tenant_id = any (array(select bpm_core.visible_tenants()));
-comment on view bpm.event_subscription is 'Who is told of events: up to cursor_no it has all, behind tells how many numbers there are beyond; last_error what keeps it.';
+comment on view bpm.event_subscription is 'Who is told of events: up to cursor_no it has all, behind tells how many numbers there are beyond (it may not want all of them), behind_since since when the first of these is there; last_error what keeps it.';

@@ -1,6 +1,6 @@
 -- Numbers for monitoring: what is open in one tenant. Each is counted along its own small index, and no further than counted_to.
--- Returns:  jsonb {at, counted_to, tasks, tokens, timers, inbox, messages, approvals, commands, destinations, events, incidents, dead_letters,
---           rows (estimates over all tenants, for the tenant without a name only)}.
+-- Returns:  jsonb {at, counted_to, tasks, tokens, timers, inbox, messages, approvals, commands, destinations, domain_events, events, incidents,
+--           dead_letters, rows (estimates over all tenants, for the tenant without a name only)}.
 -- Raises:   BP403.
 create or replace function bpm.metrics(p_tenant_id text default '')
 returns jsonb
@@ -36,6 +36,11 @@ begin
     'destinations', jsonb_build_object(
       'open', (select count(*) from (select from bpm_core.destination_gate g where g.state = 'Open' and g.tenant_id = p_tenant_id limit v_cap) c),
       'half_open', (select count(*) from (select from bpm_core.destination_gate g where g.state = 'HalfOpen' and g.tenant_id = p_tenant_id limit v_cap) c)),
+    'domain_events', jsonb_build_object(
+      'pending', (select count(*) from (select from bpm_core.event_outbox e where e.state = 'Pending' and e.tenant_id = p_tenant_id limit v_cap) c),
+      'most_behind', (select max(t.last_no - s.cursor_no) from bpm_core.event_stream t
+                        join bpm_core.event_subscription s on s.tenant_id = t.tenant_id and s.ended_at is null
+                       where t.tenant_id = p_tenant_id)),
     'events', jsonb_build_object(
       'pending', (select count(*) from (select from bpm_core.event e where e.dispatch_state = 'Pending' and e.tenant_id = p_tenant_id limit v_cap) c),
       'waiting', (select count(*) from (select from bpm_core.event e where e.rules_version is not null and e.tenant_id = p_tenant_id limit v_cap) c)),

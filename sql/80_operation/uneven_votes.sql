@@ -11,7 +11,8 @@ as $$
      select count(*) filter (where v.vote = 'Approve') as votes_for, count(*) filter (where v.vote = 'Reject') as votes_against, max(v.at) as last_at,
             coalesce(bool_or(v.actor = a.decided_by and v.vote = case a.status when 'Approved' then 'Approve' else 'Reject' end), false) as has_decider,
             coalesce(bool_or(v.actor = any (a.excluded_actors)
-                             or v.actor <> all (a.approvers) and (a.escalated_at is null or v.actor <> a.escalate_to)), false) as has_stranger
+                             or not bpm_core.is_asked(a, v.actor, v.groups) and (a.escalated_at is null or v.actor <> a.escalate_to)), false) as has_stranger,
+            coalesce(bool_or(v.actor = any (a.claimed_by)), false) as has_claimant
        from bpm_core.approval_vote v
       where v.tenant_id = a.tenant_id and v.approval_id = a.id) v
    cross join lateral (values
@@ -22,6 +23,7 @@ as $$
      ('decided by somebody who did not vote so', a.status in ('Approved', 'Rejected') and not v.has_decider),
      ('a vote after the decision', v.last_at > a.decided_at),
      ('a vote of somebody who may not', v.has_stranger),
+     ('somebody who has voted is still at it', v.has_claimant),
      ('expired before its time', a.status = 'Expired' and coalesce(a.expires_at > a.decided_at, true))) x(rule, broken)
    where a.tenant_id = p_tenant_id and x.broken
 $$;

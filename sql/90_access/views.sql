@@ -59,6 +59,7 @@ values
   -- people: user tasks, decisions, repair
   ('assign_user_task', false, false, true),
   ('cancel_process', false, false, true),
+  ('claim_approval', false, false, true),
   ('claim_user_task', false, false, true),
   ('comment_user_task', false, false, true),
   ('complete_user_task', false, false, true),
@@ -82,6 +83,7 @@ values
   ('suspend_process', false, false, true),
   ('throw_user_task_error', false, false, true),
   ('turn_destination', false, false, true),
+  ('unclaim_approval', false, false, true),
   ('unclaim_user_task', false, false, true),
   -- admins alone: catalog, settings, grants, upkeep
   ('archive_definition', false, false, false),
@@ -94,6 +96,7 @@ values
   ('detach_identity', false, false, false),
   ('grant_access', false, false, false),
   ('identity_report', false, false, false),
+  ('maintain_domain_events', false, false, false),
   ('maintain_keys', false, false, false),
   ('maintain_partitions', false, false, false),
   ('publish_process', false, false, false),

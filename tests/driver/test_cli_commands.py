@@ -567,6 +567,31 @@ def test_approve_and_reject(cli: Cli) -> None:
     assert {row["status"] for row in cli.json("approvals", "--all")} == {
         "Approved", "Rejected", "Pending",
     }  # fmt: skip
+    third = pending[2]["approval_id"]
+    assert cli.json("approval", "claim", third, "--actor", "ann")["claimed_by"] == ["ann"]
+    assert "claimed by ann" in cli("approval", "claim", third, "--actor", "bob", code=1).stderr
+    assert cli.json("approvals", "--for", "bob", "--group", "all")[0]["claimed_by"] == ["ann"]
+    assert "ann" in cli.text("approvals")
+    assert "BP422" in cli("approval", "unclaim", third, "--person", "ann", code=1).stderr
+    off = ("approval", "unclaim", third, "--person", "ann", "--reason", "ill", "--actor", "bob")
+    assert cli.json(*off)["claimed_by"] == []
+    cli("approvals", "--group", "all", code=2)
+
+
+def test_review_of_what_was_looked_at(cli: Cli) -> None:
+    deploy(cli.database, linear("doubted", "doubt"))
+    start(cli.database, "doubted", 1)
+    worker = Worker()
+    worker.task("doubt")(lambda task: Done({"kg": 7}, review="the scales jumped"))
+    run_until_idle(cli.database, worker)
+    (row,) = cli.json("reviews", "--for", "ann")
+    assert row["reasons"] == ["the scales jumped"]
+    assert row["content_hash"][:16] in cli.text("reviews", "--for", "ann")
+    decide = ("review", row["review_id"], "approve", "--actor", "ann")
+    assert "another content" in cli(*decide, "--hash", "0" * 16, code=1).stderr
+    cli(*decide, "--hash", "0", code=2)
+    assert cli.json(*decide, "--hash", row["content_hash"][:16])["decision"] == "Approve"
+    assert cli.json("show", row["process_instance_id"])["status"] == "Completed"
 
 
 # -- repair -------------------------------------------------------------------------------------
@@ -778,6 +803,40 @@ def test_outbox_and_reconcile(cli: Cli) -> None:
 
 
 # -- what comes in ------------------------------------------------------------------------------
+
+
+def test_subscriptions(fresh_cli: Cli) -> None:
+    cli = fresh_cli
+    assert "nobody is told" in cli.text("events", "subscriptions")
+    assert "no such type" in cli("events", "subscribe", "x", "--type", "MoonRose", code=1).stderr
+    made = cli.json("events", "subscribe", "mine", "--type", "InstanceStarted", "--actor", "ann")
+    assert made["event_types"] == ["InstanceStarted"]
+    assert "warehouse" in cli.text("events", "subscribe", "warehouse", "--channel", "heard")
+    assert "nothing new" in cli.text("events", "read", "mine")
+    deploy(cli.database, linear("told", "work"))
+    for key in ("T-1", "T-2"):
+        cli("start", "told", "--key", key)
+    cli.database.rows("select * from bpm.tick()")
+    status = cli.text("status")
+    assert "mine 2 events behind since" in status
+    assert "warehouse 2 events behind" in status
+    kept = cli.json("events", "read", "mine", "--limit", 1, "--keep")
+    (first,) = cli.json("events", "read", "mine", "--limit", 1)
+    assert [first] == kept
+    assert first["business_key"] == "T-1"
+    assert "T-2" in cli.text("events", "read", "mine")
+    assert cli.json("events", "read", "mine") == []
+    assert "no subscription" in cli("events", "read", "nobody", code=1).stderr
+    claim = "select * from bpm.claim_domain_events('etl', 1, p_subscription => 'warehouse')"
+    assert len(cli.database.rows(claim)) == 1
+    assert "etl is being told" in cli("events", "read", "warehouse", code=1).stderr
+    listed = cli.text("events", "subscriptions")
+    assert "channel heard" in listed
+    assert "asks" in listed
+    cli("events", "unsubscribe", "warehouse", "--reason", "enough")
+    assert "(ended)" in cli.text("events", "subscriptions")
+    cli.database.rows("select bpm.advance_clock('31 days')")
+    assert cli.json("maintain")[-1] == {"partition": "event_outbox", "action": "Forgot 2"}
 
 
 def test_events_and_rules(cli: Cli) -> None:

@@ -13,6 +13,7 @@ from tests.support.database import TestDatabase
 DECIDE = "select * from bpm.decide_approval(%s, %s, p_actor => %s)"
 CANCEL = "select * from bpm.cancel_process(%s)"
 TICK = "select * from bpm.tick(100)"
+CLAIM = "select * from bpm.claim_approval(%s, %s)"
 
 
 @pytest.fixture(scope="module", autouse=True)
@@ -142,6 +143,47 @@ def test_decide_and_expiry_at_once(database: TestDatabase) -> None:
         assert (row["status"], row["effect"]) == ("Expired", "Applied")
         assert kit.status_of(database, process) == "Failed"
         assert len(kit.history(database, process, "ApprovalDecided")) == 1
+
+
+def test_claims_and_decisions_at_once(database: TestDatabase) -> None:
+    """As many are at it as it takes, whoever comes; a decision of others counts all the same, and
+    whoever comes to claim it afterwards hears it; then nobody is at it any more."""
+    for _ in range(kit.sized(3, 100)):
+        process, approval = _asked(database, "pair")
+        claims = _at_once(database, *[(CLAIM, approval, n) for n in ("ann", "bob", "cid", "ann")])
+        held = [rows for rows in claims if isinstance(rows, list)]
+        refused = [rows for rows in claims if isinstance(rows, psycopg.Error)]
+        assert {rows.sqlstate for rows in refused} <= {"BP409"}
+        names = max((rows[0]["claimed_by"] for rows in held), key=len)
+        assert len(names) == 2
+        assert len(held) == (3 if "ann" in names else 2)
+        outsider = ({"ann", "bob", "cid"} - set(names)).pop()
+        answers = _at_once(
+            database,
+            (DECIDE, approval, "Approved", outsider),
+            (DECIDE, approval, "Approved", "dan"),
+            (CLAIM, approval, outsider),
+            (CLAIM, approval, names[0]),
+        )
+        assert all(isinstance(rows, list) for rows in answers[:2]), answers
+        for rows in answers[2:]:
+            assert isinstance(rows, list) or (
+                isinstance(rows, psycopg.Error) and rows.sqlstate == "BP409"
+            )
+        assert _row(database, approval)["status"] == "Approved"
+        at_it = "select a.claimed_by from bpm.approval a where a.approval_id = %s"
+        assert database.value(at_it, [approval]) == []
+        assert kit.status_of(database, process) == "Running"
+
+        process, approval = _asked(database, "brief")
+        claimed, cancelled = _at_once(database, (CLAIM, approval, "ann"), (CANCEL, process))
+        assert isinstance(cancelled, list)
+        assert isinstance(claimed, list) or (
+            isinstance(claimed, psycopg.Error) and claimed.sqlstate == "BP409"
+        )
+        assert database.value(at_it, [approval]) == []
+    kit.run_out(database, ["act"])
+    assert database.rows("select * from bpm.check_invariants()") == []
 
 
 def test_an_instance_that_is_held_keeps_no_other_waiting(database: TestDatabase) -> None:

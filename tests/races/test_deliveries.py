@@ -141,25 +141,27 @@ def test_a_late_answer_beside_a_reconciliation(database: TestDatabase, person_fi
         assert states(database, code) == ["Sent"]
 
 
+ABSENT = (
+    "select m.outcome::text as outcome, m.state from bpm.mark_probes("
+    "jsonb_build_array(jsonb_build_object('command_id', %s::uuid, 'fencing_token', %s::bigint,"
+    " 'outcome', 'Absent'))) m"
+)
+
+
 @pytest.mark.parametrize("probe_first", [True, False])
 def test_a_late_answer_beside_a_probe(database: TestDatabase, probe_first: bool) -> None:
-    """The receiver says no while the answer of the attempt says yes: it is Sent at most once."""
+    """The receiver says no while the answer of the attempt says yes: it is Sent, and only once."""
     code = destination(
         database, probe_url="http://r.test/{command_id}", absent_means="Pending", backoff="0"
     )
     order(database, code)
-    absent = (
-        "select m.outcome::text as outcome, m.state from bpm.mark_probes("
-        "jsonb_build_array(jsonb_build_object('command_id', %s::uuid, 'fencing_token', %s::bigint,"
-        " 'outcome', 'Absent'))) m"
-    )
     with Session(database) as eye, Session(database) as runner, Session(database) as other:
         command = runner.one(CLAIM, 10)
         runner.do(MARK, mark(command, "Unknown"))
         probe = other.one("select p.* from bpm.claim_probes('w', 10) p")
         with kit.instances_held(database):
             calls = [
-                (other, (absent, probe["command_id"], probe["fencing_token"])),
+                (other, (ABSENT, probe["command_id"], probe["fencing_token"])),
                 (runner, (MARK, mark(command, "Sent"))),
             ]
             waiting = []
@@ -167,10 +169,60 @@ def test_a_late_answer_beside_a_probe(database: TestDatabase, probe_first: bool)
                 waiting.append(session.start(*call))
                 kit.blocked(eye, [session])
         kit.settled(waiting)
-        assert states(database, code) == ["Pending" if probe_first else "Sent"]
-        for left in runner.do(CLAIM, 10):
-            runner.do(MARK, mark(left, "Sent"))
+        assert states(database, code) == ["Sent"]
+        assert runner.do(CLAIM, 10) == []
+
+
+def absent(database: TestDatabase) -> tuple[str, dict[str, Any]]:
+    """A command of which its receiver said, wrongly, that it never came."""
+    code = destination(
+        database, probe_url="http://r.test/{command_id}", absent_means="Pending", backoff="0"
+    )
+    order(database, code)
+    with Session(database) as runner:
+        command = runner.one(CLAIM, 10)
+        runner.do(MARK, mark(command, "Unknown"))
+        probe = runner.one("select p.* from bpm.claim_probes('w', 10) p")
+        runner.do(ABSENT, probe["command_id"], probe["fencing_token"])
+    assert states(database, code) == ["Pending"]
+    return code, command
+
+
+def test_a_late_answer_beside_the_claim_that_would_send_it_again(
+    fresh_database: TestDatabase,
+) -> None:
+    """The claim has it, and has not committed: the answer waits, and ends what goes out again."""
+    database = fresh_database
+    code, command = absent(database)
+    with Session(database) as eye, Session(database) as late, Session(database) as other:
+        with other.transaction():
+            again = other.one(CLAIM, 10)
+            assert again["attempt"] == 2
+            marking = late.start(MARK, mark(command, "Sent"))
+            kit.blocked(eye, [late])
+        assert marking.result(kit.PATIENCE) == [{"outcome": "Sent", "state": "Sent"}]
+        assert other.one(MARK, mark(again, "NotSent")) == {"outcome": "LeaseLost", "state": "Sent"}
     assert states(database, code) == ["Sent"]
+    attempts = database.rows(
+        "select a.attempt, a.late, coalesce(a.reported, a.detail ->> 'error') as said"
+        " from bpm_core.delivery_attempt a order by a.attempt, a.late"
+    )
+    assert [tuple(a.values()) for a in attempts] == [
+        (1, False, "Unknown"), (1, True, "Sent"), (2, False, "Overtaken"),
+    ]  # fmt: skip
+    assert database.rows("select * from bpm.check_invariants()") == []
+
+
+def test_a_claim_beside_a_late_answer_finds_nothing(fresh_database: TestDatabase) -> None:
+    database = fresh_database
+    code, command = absent(database)
+    with Session(database) as late, Session(database) as other:
+        with late.transaction():
+            assert late.one(MARK, mark(command, "Sent")) == {"outcome": "Sent", "state": "Sent"}
+            assert other.do(CLAIM, 10) == []
+        assert other.do(CLAIM, 10) == []
+    assert states(database, code) == ["Sent"]
+    assert database.rows("select * from bpm.check_invariants()") == []
 
 
 # -- bounds --------------------------------------------------------------------------------------
@@ -200,6 +252,39 @@ def test_claims_at_once_keep_within_the_bounds(
     with Session(database) as runner:
         for left in runner.do(CLAIM, 100):
             runner.do(MARK, mark(left, "Sent"))
+
+
+def test_first_claims_of_bounded_destinations_do_not_wait_for_each_other(
+    fresh_database: TestDatabase,
+) -> None:
+    """Each makes the slots of the destinations it comes to, in an order of its own."""
+    database = fresh_database
+    codes = [destination(database, max_concurrent=2, rate_limit=9) for _ in range(2)]
+    for code in codes:
+        for _ in range(2):
+            order(database, code)
+    claim = (
+        "select c.commands as rows, c.positions from bpm.claim_commands_at("
+        "'w', %s, p_positions => %s::jsonb) c"
+    )
+    with kit.sessions(database, 2) as (one, two):
+        one.begin()
+        two.begin()
+        first = one.one(claim, 1, None)  # one destination for each of them
+        lowest = database.value("select min(d.id::text) from bpm_core.destination d")
+        second = two.one(claim, 1, json.dumps({"": {"reached_id": lowest}}))
+        mine, others = (claimed["rows"][0]["destination_code"] for claimed in (first, second))
+        assert {mine, others} == set(codes)
+        # On to the other one, whose slots are being made: not for long enough to wait.
+        for session, claimed, code in ((one, first, mine), (two, second, others)):
+            more = session.one(claim, 9, json.dumps(claimed["positions"]))["rows"]
+            assert [row["destination_code"] for row in more] == [code]
+        one.commit()
+        two.commit()
+    slots = database.rows(
+        "select s.kind, count(*) as n from bpm_core.destination_slot s group by s.kind order by 1"
+    )
+    assert [(row["kind"], row["n"]) for row in slots] == [("Concurrency", 4), ("Rate", 18)]
 
 
 def test_an_open_breaker_is_tried_by_one(database: TestDatabase) -> None:

@@ -196,7 +196,8 @@ OTHERS = {
     *("archive_definition", "claim_probes", "close_case", "delete_definition"),
     *("claim_domain_events", "delete_routing_rule", "deprecate_process", "mark_probes"),
     *("mark_published", "turn_destination", "unsubscribe_events"),
-    *("claim_tasks", "claim_tasks_at", "claim_user_task", "complete_task", "complete_tasks"),
+    *("claim_approval", "claim_tasks", "claim_tasks_at", "claim_user_task", "complete_task"),
+    *("complete_tasks", "unclaim_approval"),
     *("complete_user_task", "decide_approval", "discard_dead_letter", "extend_leases"),
     *("fail_task", "fail_tasks", "mark_commands", "migrate_process", "migrate_processes"),
     *("move_token", "purge_evidence", "reconcile_command", "release_tasks"),
@@ -205,7 +206,7 @@ OTHERS = {
     *("revoke_access", "set_variables", "skip_node", "suspend_process", "suspend_tenant"),
     *("throw_error", "throw_user_task_error", "unclaim_user_task"),
     # keep time, upkeep
-    *("maintain_keys", "maintain_partitions", "run_until_idle", "tick"),
+    *("maintain_domain_events", "maintain_keys", "maintain_partitions", "run_until_idle", "tick"),
     # change foreign keys; tests/pgtap/80_operation/attach_identity.sql
     *("attach_identity", "detach_identity", "validate_identity"),
 }

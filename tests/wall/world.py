@@ -207,6 +207,8 @@ def people(b: Builder, m: str, started: list[Row]) -> None:
         approvals = b.look("approval", f"process_instance_id = '{row['process_instance_id']}'")
         b.call("decide_approval", approval_id=approvals[0]["approval_id"], decision=decision,
                note=f"{m} note", actor=f"{m} boss")  # fmt: skip
+    for row in b.look("approval", "status = 'Pending'")[:1]:
+        b.call("claim_approval", approval_id=row["approval_id"], actor=f"{m} ann")
     tasks = b.look("task", "task_type = 'bpm:user' and state = 'Ready'", "task_id")
     b.call("claim_user_task", task_id=tasks[0]["task_id"], actor=f"{m} ann")
     b.call("claim_user_task", task_id=tasks[4]["task_id"], actor=f"{m} cyd")

@@ -28,7 +28,8 @@ reason_option = click.option("--reason", help="Why, for the record.")
 def events(
     ctx: click.Context, state: str | None, event_type: str | None, limit: int, as_json: bool
 ) -> None:
-    """What came in from outside: list it, decide about what waits."""
+    """What came in from outside: list it, decide about what waits; who is told of what happens
+    here."""
     if ctx.invoked_subcommand is None:
         ctx.invoke(
             list_events, state=state, event_type=event_type, limit=limit, as_json=as_json

@@ -31,6 +31,7 @@ _COMMANDS = {
     "identity_report": "pgbpm identity",
     "incident": "pgbpm incidents",
     "instance": "pgbpm ps",
+    "maintain_domain_events": "pgbpm maintain",
     "maintain_keys": "pgbpm maintain",
     "migrate_process": "pgbpm transfer",
     "move_token": "pgbpm move",
@@ -46,10 +47,12 @@ _COMMANDS = {
     "skip_node": "pgbpm skip",
     "start_event": "pgbpm starts",
     "start_process": "pgbpm start",
+    "subscribe_events": "pgbpm events subscribe",
     "suspend_process": "pgbpm suspend",
     "task": "pgbpm tasks",
     "turn_destination": "pgbpm turn",
     "unknown_command": "pgbpm outbox unknown",
+    "unsubscribe_events": "pgbpm events unsubscribe",
 }
 _NAMED = re.compile(r"(?:the view )?\bbpm\.(\w+)(?:\(\))?")
 

@@ -8,6 +8,7 @@ from pgbpm import migrations
 from pgbpm.cli.app import App, json_option, pass_app
 from pgbpm.cli.output import emit, emit_json
 from pgbpm.cli.status import schema_report
+from pgbpm.cli.subscriptions import forget_events
 from pgbpm.db import push_settings, reach_database
 from pgbpm.errors import MigrationError
 
@@ -56,7 +57,8 @@ def bundle(app: App) -> None:
 @json_option
 @pass_app
 def maintain(app: App, as_json: bool) -> None:
-    """Upkeep: make partitions of history 24 months ahead, forget expired idempotency keys."""
+    """Upkeep: make partitions of history 24 months ahead, forget expired idempotency keys, and
+    domain events that every subscriber has had."""
     with app.connect() as conn:
         rows = app.call(conn, "maintain_partitions")
         forgotten = 0
@@ -67,6 +69,8 @@ def maintain(app: App, as_json: bool) -> None:
                 break
         if forgotten:
             rows.append({"partition": "idempotency_key", "action": f"Forgot {forgotten}"})
+        if events := forget_events(app, conn):
+            rows.append({"partition": "event_outbox", "action": f"Forgot {events}"})
     emit(rows, as_json, empty="nothing to do")
 
 

@@ -36,7 +36,20 @@ def _overview(database: Database, conn: Connection) -> dict[str, Any]:
         "server": {**row, "embedded": embedded},
         "schema": schema_report(migrations.status(conn)),
         "pool": {**sessions(conn), "max": database.config.database.max_connections},
+        "subscriptions": _subscriptions(conn),
     }
+
+
+def _subscriptions(conn: Connection) -> list[dict[str, Any]]:
+    """Who is told of domain events and is behind, in all tenants this login sees."""
+    try:
+        return conn.execute(
+            "select s.tenant_id as tenant, s.code, s.behind, s.behind_since, s.last_error"
+            "  from bpm.event_subscription s"
+            " where s.behind_since is not null order by s.behind_since limit 20"
+        ).fetchall()
+    except psycopg.Error:  # an older schema, or none
+        return []
 
 
 @click.command()
@@ -126,6 +139,13 @@ def _lines(report: dict[str, Any]) -> dict[str, Any]:
         f"{pool['active']} active, {pool['idle']} idle, {pool['waiting']} waiting"
         f" (pool limit {pool['max']} per process, server limit {server['max_connections']})"
     )
+    if report["subscriptions"]:
+        behind = [
+            f"{row['code']}{row['tenant'] and ' of ' + row['tenant']} {row['behind']} events behind"
+            f" since {row['behind_since'].astimezone():%Y-%m-%d %H:%M:%S}"
+            for row in report["subscriptions"]
+        ]
+        lines["subscribers"] = "; ".join(behind)
     return lines
 
 

@@ -1,6 +1,6 @@
 -- How an approval is decided: by several people, by named ones, without those who took part, within a time.
 begin;
-select plan(80);
+select plan(104);
 create function pg_temp.gated(p_code text, p_said text) returns void language sql as $$
   select kit.deploy(p_code, format('<serviceTask id="a" bpm:type="release" bpm:approval="required" %s/><endEvent id="end"/><sequenceFlow id="on" sourceRef="a" targetRef="end"/>', p_said))
 $$;
@@ -162,6 +162,23 @@ select is(pg_temp.fault('bpm:approvalExpires="tomorrow"'), 'serviceTask "a": tom
 select is(pg_temp.fault('bpm:escalateTo="zoe"'), 'serviceTask "a": escalation has a time and a name.', 'half an escalation');
 select is(kit.raised($$select kit.deploy('bad', '<serviceTask id="a" bpm:type="other" bpm:approvers="ann"/><endEvent id="end"/><sequenceFlow id="on" sourceRef="a" targetRef="end"/>')$$)
           #>> '{detail,faults,0,message}', 'serviceTask "a": it says how it is approved, but needs no approval.', 'a rule without a gate');
+
+-- Words for people by their part, and names that look like one
+select is(bpm_core.near_symbol(x.name), x.symbol, x.name || ' looks like ' || coalesce(x.symbol, 'nobody'))
+  from (values ('Requester', 'requester'), ('REQUESTER', 'requester'), ('requestor', 'requester'), ('requesters', 'requester'), ('reqeuster', 'requester'), ('initiator', 'requester'),
+    ('earlierActors', 'earlier_actors'), ('earlier-actors', 'earlier_actors'), ('earlier actor', 'earlier_actors'), ('delegate', 'delegates'), ('Delegated', 'delegates'),
+    ('person:requester', null), ('ann', null), ('requester@example.com', null), ('del', null), ('高橋', null)) x(name, symbol);
+select is(pg_temp.fault('bpm:approvalExclude="Requester"'), 'serviceTask "a": excluded: Requester is nobody''s name: is requester meant? Somebody who is called so is person:Requester.', 'a near miss');
+select is(pg_temp.fault('bpm:approvalExclude="eve, earlier actors"') like '%is earlier_actors meant?%', true, 'among names');
+select is(pg_temp.fault('bpm:approvers="ann, bob, requester"') like '%here are names%', true, 'who may is said by names, not by their part');
+select is(pg_temp.fault('bpm:escalateTo="Requester" bpm:approvalEscalates="PT1H"') like '%here are names%', true, 'to whom it goes as well');
+select throws_like($$select from bpm.publish_task(p_task_type => 'release', p_approval_policy => '{"exclude": ["Requester"]}')$$, '%is requester meant?%', 'a task version');
+select throws_ok($$select bpm.set_setting('engine.approval_policies', '{"release": {"exclude": ["Requester"]}}')$$, 'BP400', null, 'a setting');
+select throws_like($$select from bpm.publish_task(p_task_type => 'r', p_executor_kind => 'Human', p_exclusion_rule => '{"actors": ["requester"]}')$$, '%here are names%', 'a rule of who may not do a task');
+select from bpm.publish_task(p_task_type => 'release', p_approval_policy => '{"exclude": ["person:Requester", "requester"], "approvers": ["ann", "person:delegate", "Requester@example.com"]}');
+select pg_temp.gated('called_so', '');
+select kit.start('called_so') as wi \gset
+select is((select a.excluded::text || a.approvers::text from bpm.approval a where a.workflow_instance_id = :'wi'), '{requester,Requester}{ann,delegate,Requester@example.com}', 'somebody who is called so can be named');
 
 select throws_ok('select from bpm.list_approvals(p_limit => 0)', 'BP422', null, 'limit too small');
 select throws_ok('select from bpm.list_approvals(p_tenant_id => ''nobody'')', 'BP403', null, 'tenant not granted');

@@ -1,6 +1,6 @@
 -- Results that are looked at before they count: asked for, approved, rejected, returned, superseded.
 begin;
-select plan(79);
+select plan(90);
 select from bpm.publish_task(p_task_type => 'weigh', p_review_required => true);
 select from bpm.publish_task(p_task_type => 'inspect', p_executor_kind => 'Human', p_review_required => true, p_exclusion_rule => '{"actors": ["eve"]}');
 create function pg_temp.reviewed(p_code text, p_more text) returns void language sql as $$
@@ -64,6 +64,16 @@ select is(pg_temp.refused(:'id', 0, 'Approve', p_reason => repeat('x', 4001)) ->
 select is(pg_temp.refused(bpm_core.new_id(), 0, 'Approve') ->> 'code', 'BP404', 'a review that is not there');
 select is(kit.raised(format('select from bpm.decide_review(%L, 0, ''Approve'', p_tenant_id => ''nobody'')', :'id')) ->> 'code', 'BP403', 'a tenant not granted');
 select is((select r.state from bpm.review r where r.review_id = :'id'), 'Open', 'whatever was refused changed nothing');
+
+-- The content that was looked at
+create function pg_temp.hashed(p_review uuid, p_hash text, p_decision text default 'Approve') returns jsonb language sql as $$
+  select kit.raised(format('select from bpm.decide_review(%L, 0, %L, ''because'', ''ann'', %L)', p_review, p_decision, p_hash))
+$$;
+select is(pg_temp.hashed(:'id', repeat('0', 64)) ->> 'code', 'BP409', 'another content than it is of');
+select is(pg_temp.hashed(:'id', repeat('0', 64)) #>> '{detail,content_hash}', (select l.content_hash from bpm.list_reviews('ann') l), 'the answer says which it is of');
+select is(pg_temp.hashed(:'id', 'abc') ->> 'code', 'BP422', 'no hash');
+select is(kit.raised(format('select from bpm.decide_review(%L, 0, ''Approve'', null, ''w'', %L)', :'id', (select l.content_hash from bpm.list_reviews('ann') l))) ->> 'code', 'BP403',
+          'the right one goes on to the next check');
 
 -- Approved
 select is(pg_temp.decide(:'id', 0, 'Approve'), 'Decided/Approve by ann Completed', 'approved: it goes on');
@@ -176,5 +186,19 @@ select test.breaks(format('delete from bpm_core.review where id = %L', :'id'), '
 select test.breaks($$update bpm_core.review set decision = 'Reject' where decision = 'Approve'$$, '{I-24,I-25}', 'in effect, but not approved');
 select test.breaks($$update bpm_core.review r set expected_version = r.expected_version + 5 where r.decision = 'Approve' and exists (select from bpm_core.fact f where f.review_id = r.id)
   and not exists (select from bpm_core.review s where s.superseded_by = r.id)$$, '{I-25}', 'decided about another version');
+-- Who comes with a review of before is told of the one that is open now
+select pg_temp.answered('plain') as wi \gset
+select pg_temp.review(:'wi') as id \gset
+select r.content_hash as old from bpm.review r where r.review_id = :'id' \gset
+select is((select d.decision from bpm.decide_review(:'id', 0, 'Return', 'weigh it again', 'ann', :'old') d), 'Return', 'returned, by its hash');
+select is((pg_temp.hashed(:'id', :'old') -> 'detail') ? 'now', false, 'nothing new yet');
+select c.task_id, c.fencing_token from bpm.claim_tasks('w', '{weigh}', 1) c \gset
+select from bpm.complete_task(:'task_id', :fencing_token, '{"kg": 8}');
+select is(pg_temp.hashed(:'id', :'old') ->> 'code', 'BP409', 'approved by somebody who looked at what came first');
+select is(pg_temp.hashed(:'id', :'old') #>> '{detail,now,review_id}', pg_temp.review(:'wi')::text, 'is told of the one that came since');
+select isnt(pg_temp.hashed(:'id', :'old') #>> '{detail,now,content_hash}', :'old', 'with its hash, which is another');
+select is(pg_temp.hashed(:'id', repeat('0', 64), 'Return') ->> 'code', 'BP409', 'the same decision on something else is no repeat');
+select is((select d.decision || ' by ' || d.decided_by from bpm.decide_review(:'id', 0, 'Return', 'again', 'bob', :'old') d), 'Return by ann', 'on the same it is');
+
 select * from finish();
 rollback;

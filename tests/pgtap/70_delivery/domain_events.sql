@@ -35,7 +35,7 @@ select d.* from bpm.claim_tasks('w', '{rest}', 10) c cross join lateral bpm.comp
 select kit.start('gate') as gated \gset
 select from bpm.decide_approval((select (a).id from kit.approval(:'gated') a), 'Rejected', null, 'boss');
 select is((select string_agg(e.event_type, ' ' order by e.seq) from bpm_core.event_outbox e),
-          'InstanceStarted CommandSent CommandUnknown InstanceCompleted InstanceStarted ApprovalDecided InstanceFailed', 'sent, unknown, ended, decided, failed');
+          'InstanceStarted CommandSent CommandUnknown InstanceCompleted InstanceStarted ApprovalRequested ApprovalDecided InstanceFailed', 'sent, unknown, ended, asked, decided, failed');
 select is((select e.payload #>> '{detail,receipt,status}' from bpm.domain_event e where e.event_type = 'CommandSent'), '200', 'a command with its receipt');
 select is((select e.payload #>> '{detail,actor}' from bpm.domain_event e where e.event_type = 'ApprovalDecided'), 'boss', 'a decision with who took it');
 

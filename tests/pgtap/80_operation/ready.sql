@@ -8,7 +8,7 @@ create function pg_temp.ok(p_name text) returns boolean language sql as $$ selec
 
 select is((bpm.ready() ->> 'ready')::boolean, true, 'a fresh database is ready');
 select set_eq($$select c.item ->> 'name' from jsonb_array_elements(bpm.ready() -> 'checks') c(item)$$,
-  array['schema', 'history_partitions', 'clock', 'settings', 'vacuum_horizon', 'ready_tasks', 'tick', 'dead_letters', 'incidents', 'unknown_commands', 'waiting_events', 'destinations'],
+  array['schema', 'history_partitions', 'clock', 'settings', 'vacuum_horizon', 'ready_tasks', 'tick', 'dead_letters', 'incidents', 'unknown_commands', 'waiting_events', 'destinations', 'subscribers'],
   'all checks are there');
 select is_empty($$select c.item from jsonb_array_elements(bpm.ready() -> 'checks') c(item)
                    where not (c.item ?& '{name,ok,required,detail}'::text[])$$, 'each with name, ok, required and detail');
