@@ -22,6 +22,7 @@ from benchmarks.rows import measure_rows
 from benchmarks.runner import measure_runner
 from benchmarks.server import BenchServer, install, running_server
 from benchmarks.throughput import measure_set
+from benchmarks.wakeup import measure_wakeup
 from pgbpm.devtools import scratch
 
 CHECKOUT = Path(__file__).resolve().parents[1]
@@ -31,6 +32,7 @@ BENCHMARKS: dict[str, Callable[[Context], Outcome]] = {
     "rows": measure_rows,
     "set": measure_set,
     "runner": measure_runner,
+    "wakeup": measure_wakeup,
     "delivery": measure_delivery,
     "intake": measure_intake,
     "flat": measure_million,

@@ -26,6 +26,7 @@ class Sizes:
     rows_instances: int = 500
     events: int = 12_000
     commands: int = 10_000
+    wakeups: int = 400
 
 
 QUICK = Sizes(
@@ -41,6 +42,7 @@ QUICK = Sizes(
     rows_instances=50,
     events=200,
     commands=200,
+    wakeups=40,
 )
 
 

@@ -85,7 +85,9 @@ def _feed(
 
 
 @contextlib.contextmanager
-def runner_process(url: str, **settings: str) -> Iterator[subprocess.Popen[bytes]]:
+def runner_process(
+    url: str, *, app: str = "benchmarks.noop", **settings: str
+) -> Iterator[subprocess.Popen[bytes]]:
     """``pgbpm run`` in a process of its own; what it says is shown if it fails."""
     environment = {
         **os.environ,
@@ -93,7 +95,7 @@ def runner_process(url: str, **settings: str) -> Iterator[subprocess.Popen[bytes
         "BPM__DATABASE__MIGRATE_ON_START": "false",
         **settings,
     }
-    command = [sys.executable, "-m", "pgbpm", "run", "--app", "benchmarks.noop"]
+    command = [sys.executable, "-m", "pgbpm", "run", "--app", app]
     with tempfile.TemporaryFile() as said:
         process = subprocess.Popen(
             command,

@@ -1219,9 +1219,9 @@ create table bpm_core.inbox (
   last_error   text,
   primary key (tenant_id, id)
 ) with (fillfactor = 85, autovacuum_vacuum_scale_factor = 0.01);
--- The predicate is always true; it keeps the index from answering look-ups by key, whose conditions do not prove it.
+-- The predicates are always true; they keep the indexes from answering look-ups by key, whose conditions do not prove them.
 create index inbox_due on bpm_core.inbox (tenant_id, available_at, id) where available_at is not null;
-create index inbox_of_target on bpm_core.inbox (target_id, id);
+create index inbox_of_target on bpm_core.inbox (target_id, id) where target_id is not null;
 comment on column bpm_core.inbox.target_kind is 'ProcessInstance: of a process of several workflows, which hears that one of them has ended.';
 comment on table bpm_core.inbox is 'What reaches an instance from outside its own command; applied by tick under the target''s lock and deleted in the same transaction. id is time-ordered: per target it is the order of arrival.';
 comment on column bpm_core.inbox.available_at is 'When tick may apply it; infinity: set aside until its instance is resumed.';

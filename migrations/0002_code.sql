@@ -625,6 +625,23 @@ language sql stable security definer parallel safe
 set search_path = pg_catalog, pg_temp
 as $$ select t.tenant_id from bpm_core.granted_tenants(bpm_core.caller(), 'reader') t(tenant_id) $$;
 
+-- from 00_foundation/wake_sleepers.sql
+-- Wakes runners that sleep, once this transaction has committed; does nothing while none sleeps. Whatever makes work that may be taken at once calls it.
+-- The first of the sleepers holds the lock alone. Who cannot share it tells the channel; who can keeps its share to the end of the transaction: one that is about to
+-- sleep waits for that and looks once more (decision 0038). Tells nothing but the kind of work and a byte that only narrows down the tenant.
+-- p_work: tasks, commands, or tick (what tick drives). Locks: the advisory lock of sleepers, shared, without waiting.
+create or replace function bpm_core.wake_sleepers(p_work text, p_tenant_id text)
+returns void
+language plpgsql volatile
+set search_path = pg_catalog, pg_temp
+as $$
+begin
+  if not pg_try_advisory_xact_lock_shared(1885823597, 1) then
+    perform pg_notify('pgbpm_wakeup', p_work || ' ' || left(md5(p_tenant_id), 2));
+  end if;
+end
+$$;
+
 -- from 10_record/answer_key.sql
 -- Stores the answer of a call under the key it has just entered (claim_key); every repeat gets it.
 -- Writes:   idempotency_key.
@@ -9456,6 +9473,7 @@ as $$
 declare
   v_parked integer;
   v_first  bpm_core.inbox[];
+  v_this   bpm_core.inbox;
   v_free   uuid[];
 begin
   perform 1
@@ -9468,7 +9486,10 @@ begin
   end if;
   begin
     perform bpm_core.apply_inbox_rows(p_tenant_id, v_first);
-    delete from bpm_core.inbox i using unnest(v_first) f where i.tenant_id = f.tenant_id and i.id = f.id;
+    -- One by one: the table is mostly empty, and a join planned then walks all that was ever in it.
+    foreach v_this in array v_first loop
+      delete from bpm_core.inbox i where i.tenant_id = p_tenant_id and i.id = v_this.id;
+    end loop;
     -- Afterwards: a sweep looks at what is left.
     perform bpm_core.sweep_on(p_tenant_id, f.target_id) from unnest(v_first) f where f.kind = 'Sweep';
   exception
@@ -10191,6 +10212,9 @@ begin
   select p_tenant_id, bpm_core.new_id(), 'WorkflowInstance', w.id, 'Cancel', jsonb_build_object('process', p_process_instance_id, 'by', p_by), bpm_core.now()
     from (select w.tenant_id, w.id, w.status, w.parent_token_id from bpm_core.workflow_instance w where w.process_instance_id = p_process_instance_id offset 0) w
    where w.tenant_id = p_tenant_id and w.status in ('Running', 'Suspended') and w.parent_token_id is null;
+  if found then
+    perform bpm_core.wake_sleepers('tick', p_tenant_id);
+  end if;
 end
 $$;
 
@@ -10541,6 +10565,9 @@ begin
     from unnest(p_hosts) k(id)
    cross join lateral (select w.tenant_id, w.id, w.status from bpm_core.workflow_instance w where w.parent_token_id = k.id offset 0) c
    where c.tenant_id = p_tenant_id and c.status in ('Running', 'Suspended');
+  if found then
+    perform bpm_core.wake_sleepers('tick', p_tenant_id);
+  end if;
 end
 $$;
 
@@ -10949,6 +10976,7 @@ begin
   select (p.host).tenant_id, bpm_core.new_id(), 'WorkflowInstance', (p.host).instance_id, 'Continue',
          jsonb_build_object('host', (p.host).token_id, 'visit', p.visit), bpm_core.now()
     from unnest(p_plans) p;
+  perform bpm_core.wake_sleepers('tick', ((p_plans[1]).host).tenant_id);
 end
 $$;
 
@@ -12510,6 +12538,7 @@ begin
     from bpm_core.workflow_instance w
    cross join lateral (select t.id, t.workflow_instance_id from bpm_core.token t where t.tenant_id = w.tenant_id and t.id = w.parent_token_id offset 0) t
    where w.tenant_id = p_token.tenant_id and w.id = p_token.instance_id;
+  perform bpm_core.wake_sleepers('tick', p_token.tenant_id);
   return true;
 end
 $$;
@@ -12784,12 +12813,13 @@ begin
         cross join lateral bpm_core.token_reach(p.tenant_id, p.workflow_version_id, p.node_id, p.first_place, p.filled, t.node_id, t.via_flow_id) r
         where t.tenant_id = p.tenant_id and t.state in ('Ready', 'Executing', 'Waiting', 'Failed')) s),
   kept as (
-    -- None of its tokens is live: the scope was ended.
-    update bpm_core.inclusive_join j
-       set blocked_by = s.blocker, waiting = case when s.here = 0 then 0 else j.waiting end
+    -- Each is there: by key, whatever the statistics say (as in count_items). None of its tokens is live: the scope was ended.
+    insert into bpm_core.inclusive_join as j (tenant_id, workflow_instance_id, scope_id, node_id, round, waiting, filled, blocked_by)
+    select s.tenant_id, s.workflow_instance_id, s.scope_id, s.node_id, s.round, case when s.here = 0 then 0 else s.waiting end, s.filled, s.blocker
       from seen s
-     where j.tenant_id = s.tenant_id and j.workflow_instance_id = s.workflow_instance_id and j.scope_id = s.scope_id and j.node_id = s.node_id
-       and (s.blocker is not null or s.here = 0))
+     where s.blocker is not null or s.here = 0
+        on conflict (tenant_id, workflow_instance_id, scope_id, node_id) do update
+       set blocked_by = excluded.blocked_by, waiting = excluded.waiting)
   select array_agg(row(s.tenant_id, s.workflow_instance_id, s.scope_id, s.node_id, s.round, null, bit_count(s.filled), bit_count(s.filled), null)::bpm_core.parallel_join)
     into v_rounds
     from seen s
@@ -14494,6 +14524,9 @@ begin
   select t.tenant_id, bpm_core.new_id(), 'WorkflowInstance', t.workflow_instance_id, 'Message',
          jsonb_build_object('message', t.id, 'subscription', t.subscription_id), bpm_core.now()
     from taken t;
+  if found then
+    perform bpm_core.wake_sleepers('tick', (p_waits[1]).tenant_id);
+  end if;
 end
 $$;
 
@@ -15359,6 +15392,17 @@ begin
 end
 $$;
 
+-- from 40_flow/number_at.sql
+-- The number in a picker's position that goes by numbers (position_of).
+-- Returns:  bigint; 0 for none.
+create or replace function bpm_core.number_at(p_at timestamptz)
+returns bigint
+language sql immutable
+set search_path = pg_catalog, pg_temp
+as $$
+  select case when isfinite(p_at) then extract(epoch from p_at)::bigint else 0 end
+$$;
+
 -- from 40_flow/offer_message.sql
 -- Under the lock of its key: gives a buffered message to the oldest wait that has none yet; applies it at once if the instance is free.
 -- If nobody waits it may start a process, at once or with the next tick. One that meets nobody and has no time to live is Expired. Writes: message, inbox, and what applying it writes.
@@ -15398,6 +15442,8 @@ begin
           jsonb_build_object('message', p_message_id, 'subscription', r_wait.id), v_now);
   if cardinality(bpm_core.try_lock_instances(p_tenant_id, array[r_wait.workflow_instance_id])) = 1 then
     perform bpm_core.apply_inbox(p_tenant_id, array[v_inbox]);
+  else
+    perform bpm_core.wake_sleepers('tick', p_tenant_id);
   end if;
 end
 $$;
@@ -15983,6 +16029,9 @@ begin
     into v_endless
     from parked p
    where p.steps >= v_loop_budget;
+  if p_delay = interval '0' then
+    perform bpm_core.wake_sleepers('tick', (p_arriving[1]).tenant_id);
+  end if;
   perform bpm_core.open_incidents(v_endless);
 end
 $$;
@@ -16214,7 +16263,9 @@ end
 $$;
 
 -- from 40_flow/pick_end.sql
--- The position after a pick. p_last_* is the last row handed out (null: none), p_exhausted that there was no more to hand out.
+-- The position after a pick. p_last_* is the last row handed out (null: none), p_exhausted that there was no more to hand out. Then what was reached is the
+-- clock of the pick but for a second: what died without being handed out (leases given up, timers cancelled) is not walked again. Rows written meanwhile
+-- are due at the clock of their writer, so most of those that commit a little later lie within that second; the others are stragglers.
 -- The horizon is read here, after the pick: a writer that began before a row we saw commit must still lie below it.
 -- Returns:  pick_position.
 create or replace function bpm_core.pick_end(
@@ -16227,12 +16278,17 @@ as $$
 declare
   v_zero     constant uuid := uuid '00000000-0000-0000-0000-000000000000';
   v_position bpm_core.pick_position := p_position;
+  v_seen     constant timestamptz := p_began - interval '1 second';
   v_passed   boolean := coalesce((p_last_at, p_last_id) > (coalesce(p_position.reached_at, '-infinity'), coalesce(p_position.reached_id, v_zero)), false);
   v_now      timestamptz;
 begin
   if v_passed then
     v_position.reached_at := p_last_at;
     v_position.reached_id := p_last_id;
+  end if;
+  if p_exhausted and v_seen > coalesce(v_position.reached_at, '-infinity') then
+    v_position.reached_at := v_seen;
+    v_position.reached_id := v_zero;
   end if;
   v_position.reached_at := coalesce(v_position.reached_at, '-infinity');
   v_position.reached_id := coalesce(v_position.reached_id, v_zero);
@@ -16460,6 +16516,17 @@ begin
 end
 $$;
 
+-- from 40_flow/position_of.sql
+-- A number as the time in a picker's position, for pickers that go by numbers: so many seconds after 1970. number_at is the way back.
+-- Returns:  timestamptz.
+create or replace function bpm_core.position_of(p_number bigint)
+returns timestamptz
+language sql immutable
+set search_path = pg_catalog, pg_temp
+as $$
+  select timestamptz 'epoch' + p_number * interval '1 second'
+$$;
+
 -- from 40_flow/prepare_calls.sql
 -- Finds what call activities call: which version, with which variables; or why it cannot be called.
 -- p_hosts rest at their call activities. Returns: call[], one per host that is not stopped yet.
@@ -16566,19 +16633,21 @@ set jit = off
 as $$
 declare
   v_now    timestamptz := bpm_core.now();
-  v_poison bpm_core.inbox[];
+  v_this   bpm_core.inbox;
+  v_poison bpm_core.inbox[] := array[]::bpm_core.inbox[];
 begin
-  update bpm_core.inbox i
-     set attempts = i.attempts + 1, last_error = p_error, available_at = v_now + interval '1 second' * power(2, least(i.attempts, 8))
-    from unnest(p_rows) r
-   where i.tenant_id = r.tenant_id and i.id = r.id;
-  with poison as (
-    delete from bpm_core.inbox i
-     using unnest(p_rows) r
-     where i.tenant_id = r.tenant_id and i.id = r.id and i.attempts >= 10
-    returning i.*)
-  select array_agg(p::bpm_core.inbox) into v_poison from poison p;
-  if v_poison is not null then
+  -- One by one, as in apply_inbox.
+  foreach v_this in array p_rows loop
+    update bpm_core.inbox i
+       set attempts = i.attempts + 1, last_error = p_error, available_at = v_now + interval '1 second' * power(2, least(i.attempts, 8))
+     where i.tenant_id = p_tenant_id and i.id = v_this.id
+    returning i.* into v_this;
+    if v_this.attempts >= 10 then
+      delete from bpm_core.inbox i where i.tenant_id = p_tenant_id and i.id = v_this.id;
+      v_poison := v_poison || v_this;
+    end if;
+  end loop;
+  if v_poison <> '{}' then
     perform bpm_core.bury_inbox(p_tenant_id, v_poison, p_error);
   end if;
 end
@@ -16681,6 +16750,9 @@ begin
                         where w.process_instance_id = k.id offset 0) w
    cross join lateral (select v.has_conditions from bpm_core.workflow_version v where v.tenant_id = w.tenant_id and v.id = w.workflow_version_id offset 0) v
    where w.tenant_id = p_tenant_id and w.status in ('Running', 'Suspended') and w.parent_token_id is null and v.has_conditions;
+  if found then
+    perform bpm_core.wake_sleepers('tick', p_tenant_id);
+  end if;
 end
 $$;
 
@@ -17216,6 +17288,7 @@ begin
   values (p_incident.tenant_id, bpm_core.new_id(), case p_incident.detail ->> 'inbox' when 'WorkflowEnded' then 'ProcessInstance' else 'WorkflowInstance' end,
           case p_incident.detail ->> 'inbox' when 'WorkflowEnded' then (p_incident.detail ->> 'process')::uuid else p_incident.workflow_instance_id end,
           p_incident.detail ->> 'inbox', p_incident.detail - 'inbox', bpm_core.now());
+  perform bpm_core.wake_sleepers('tick', p_incident.tenant_id);
 end
 $$;
 
@@ -17405,6 +17478,7 @@ begin
     perform bpm_core.park_tokens(bpm_core.follow_flows(bpm_core.insert_starts(p_tenant_id, v_starts, bpm_core.caller(), v_signal.sent_at)), 0);
     v_signal.receivers := v_signal.receivers + cardinality(v_starts);
   end if;
+  perform bpm_core.wake_sleepers('tick', p_tenant_id);
   insert into bpm_core.signal select v_signal.*;
   return v_signal;
 end
@@ -18167,6 +18241,7 @@ begin
   if bpm_core.sweep_instance(p_tenant_id, p_instance_id, (bpm_core.setting_value('engine.sweep_batch_size', '5000'))::integer) then
     insert into bpm_core.inbox (tenant_id, id, target_kind, target_id, kind, payload, available_at)
     values (p_tenant_id, bpm_core.new_id(), 'WorkflowInstance', p_instance_id, 'Sweep', '{}', bpm_core.now());
+    perform bpm_core.wake_sleepers('tick', p_tenant_id);
   end if;
 end
 $$;
@@ -18221,6 +18296,9 @@ begin
    cross join lateral (select w.* from bpm_core.workflow_instance w where w.tenant_id = e.tenant_id and w.id = e.id offset 0) w
    cross join lateral (select t.workflow_instance_id from bpm_core.token t where t.tenant_id = w.tenant_id and t.id = w.parent_token_id offset 0) t
    where not coalesce(p_detail ? 'caller', false);
+  if found then
+    perform bpm_core.wake_sleepers('tick', p_tenant_id);
+  end if;
 end
 $$;
 
@@ -18244,6 +18322,9 @@ begin
                         where w.tenant_id = e.tenant_id and w.id = e.id offset 0) w
    cross join lateral (select p.status from bpm_core.process_instance p where p.tenant_id = w.tenant_id and p.id = w.process_instance_id offset 0) p
    where p.status in ('Running', 'Suspended');
+  if found then
+    perform bpm_core.wake_sleepers('tick', p_tenant_id);
+  end if;
 end
 $$;
 
@@ -20379,6 +20460,7 @@ begin
     into v_troubles
     from offer o
    where (o.settings).problem is not null;
+  perform bpm_core.wake_sleepers('tasks', (p_arriving[1]).tenant_id);
   if v_troubles is null then
     return bpm_core.arm_boundaries(p_arriving);
   end if;
@@ -20657,6 +20739,8 @@ begin
        set task_instance_id = null
      where s.tenant_id = p_tenant_id and s.task_type = r_slot.task_type and s.slot = r_slot.slot and s.task_instance_id = r_slot.task_id;
   end loop;
+  -- What a quota kept back may go now, to somebody who sleeps.
+  perform bpm_core.wake_sleepers('tasks', p_tenant_id);
 end
 $$;
 
@@ -20800,6 +20884,9 @@ begin
   select p_tenant_id, p_instance_id, bpm_core.now(), case when p_hold then 'TaskHeld' else 'TaskReleased' end::bpm_core.history_kind,
          t.token_id, t.node_id, v_from::text, v_to::text, jsonb_build_object('task', t.id)
     from turned t;
+  if not p_hold then
+    perform bpm_core.wake_sleepers('tasks', p_tenant_id);
+  end if;
   return cardinality(v_found);
 end
 $$;
@@ -21186,6 +21273,7 @@ begin
                              then greatest(t.available_at, bpm_core.now()) else t.available_at end
     from bound b
    where t.tenant_id = b.tenant_id and t.id = b.id;
+  perform bpm_core.wake_sleepers('tasks', p_tenant_id);
 end
 $$;
 
@@ -21296,6 +21384,7 @@ begin
     into v_troubles
     from offer o
    where (o.settings).problem is not null;
+  perform bpm_core.wake_sleepers('tasks', p_tenant_id);
   if v_troubles is not null then
     perform bpm_core.close_waits(array(select x.token from unnest(v_troubles) x));
     perform bpm_core.open_incidents(v_troubles);
@@ -21746,6 +21835,7 @@ begin
   if v_bounded is not null then
     perform bpm_core.free_quota_slots(p_tenant_id, v_bounded);
   end if;
+  perform bpm_core.wake_sleepers('tasks', p_tenant_id);
   return query
   select i.n::integer, (i.item ->> 'task_id')::uuid,
          case when t.id is null then 'NotFound'
@@ -21973,6 +22063,7 @@ begin
   insert into bpm_core.history_event (tenant_id, workflow_instance_id, at, kind, token_id, node_id, from_state, to_state, actor, detail)
   values (p_tenant_id, r_task.workflow_instance_id, v_now, 'TaskRequeued', r_task.token_id, r_task.node_id, 'Failed', 'Waiting', p_actor,
           jsonb_build_object('task', p_task_id, 'attempts', p_attempts));
+  perform bpm_core.wake_sleepers('tasks', p_tenant_id);
   return true;
 end
 $$;
@@ -22125,6 +22216,7 @@ begin
   if v_bounded is not null then
     perform bpm_core.free_quota_slots(p_tenant_id, v_bounded);
   end if;
+  perform bpm_core.wake_sleepers('tasks', p_tenant_id);
   if v_exhausted is not null then
     perform bpm_core.bury_tasks(p_tenant_id, bpm_core.compensate_failures(p_tenant_id, v_exhausted), 'AttemptsExhausted', p_now);
   end if;
@@ -22584,7 +22676,7 @@ begin
   perform bpm_core.enter_call(p_tenant_id,
     case when bpm_core.is_granted(bpm_core.caller(), p_tenant_id, 'worker') then 'worker' else 'operator' end::bpm_core.capability);
   perform bpm_core.check_limit(p_limit);
-  return bpm_core.drive_approval_effects(p_tenant_id, p_limit);
+  return (bpm_core.drive_approval_effects(p_tenant_id, p_limit, null, bpm_core.now())).done;
 end
 $$;
 
@@ -23323,48 +23415,11 @@ $$;
 
 -- from 60_decision/drive_approval_effects.sql
 -- Picks decided approvals whose effect is pending, oldest decision first, at most one per instance, and lets them take effect.
--- Ordinarily there are none: a decision takes effect in its own transaction. Those of a suspended instance are passed over.
--- Returns:  integer, how many took effect.
+-- Ordinarily there are none: a decision takes effect in its own transaction. Those of a suspended instance are passed over; the position stays before them.
+-- Returns:  tick_result: how many took effect, the next position.
 -- Locks:    workflow_instance, skip locked.
-create or replace function bpm_core.drive_approval_effects(p_tenant_id text, p_limit integer)
-returns integer
-language plpgsql volatile
-set search_path = pg_catalog, pg_temp
-set plan_cache_mode = force_generic_plan
-set enable_seqscan = off  set enable_hashjoin = off  set enable_mergejoin = off
-set jit = off
-set enable_sort = off
-as $$
-declare
-  v_found uuid[];
-begin
-  with oldest as materialized (
-    select a.id, a.workflow_instance_id, a.decided_at
-      from bpm_core.approval_record a
-     -- Locked while picking, as in drive_approval_times.
-     cross join lateral (select w.id from bpm_core.workflow_instance w
-                          where w.tenant_id = a.tenant_id and w.id = a.workflow_instance_id and w.status <> 'Suspended'
-                            for no key update skip locked) w
-     where a.effect = 'Pending' and a.status in ('Approved', 'Rejected', 'Expired') and a.tenant_id = p_tenant_id
-     order by a.decided_at, a.id
-     limit p_limit)
-  select array_agg(f.id) into v_found
-    from (select distinct on (o.workflow_instance_id) o.id
-            from oldest o
-           order by o.workflow_instance_id, o.decided_at, o.id) f;
-  if v_found is null then
-    return 0;
-  end if;
-  return bpm_core.apply_unheld_approvals(p_tenant_id, v_found, false);
-end
-$$;
-
--- from 60_decision/drive_approval_times.sql
--- What time does to open approvals: expires them, lets one more person decide, reminds. Picks those due first, of instances nobody holds that are running;
--- the time of a suspended one goes on, its approvals are looked at when it is resumed. A reminder keeps its grid, missed ones are made up for by one.
--- Returns:  tick_result: rows done, no position, when the next falls due within a minute.
--- Writes:   approval_record, history_event, and what apply_decisions and stop_starved write. Locks: workflow_instance, skip locked.
-create or replace function bpm_core.drive_approval_times(p_tenant_id text, p_limit integer)
+create or replace function bpm_core.drive_approval_effects(
+  p_tenant_id text, p_limit integer, p_position bpm_core.pick_position, p_now timestamptz)
 returns bpm_core.tick_result
 language plpgsql volatile
 set search_path = pg_catalog, pg_temp
@@ -23374,28 +23429,103 @@ set jit = off
 set enable_sort = off
 as $$
 declare
-  v_now    timestamptz := bpm_core.now();
-  v_result bpm_core.tick_result;
-  v_found  bpm_core.candidate[];
+  v_result  bpm_core.tick_result;
+  r_scan    record;
+  r_this    record;
+  v_found   uuid[] := array[]::uuid[];
+  v_held    uuid[] := array[]::uuid[];
+  v_last    bpm_core.candidate;
+  v_all     boolean := true;
 begin
-  v_found := array(
-    select row(a.due_at, a.id, a.workflow_instance_id)::bpm_core.candidate
+  select s.* into r_scan from bpm_core.pick_start(p_position, p_now) s;
+  for r_this in
+    -- Locked while picking: instances somebody holds do not use up the limit, or one transaction that lasts would keep all others waiting.
+    select a.id, a.workflow_instance_id, a.decided_at as at, w.id is not null as ours
       from bpm_core.approval_record a
-     -- Locked while picking: instances somebody holds do not use up the limit, or one transaction that lasts would keep all others waiting.
-     cross join lateral (select w.id from bpm_core.workflow_instance w
-                          where w.tenant_id = a.tenant_id and w.id = a.workflow_instance_id and w.status = 'Running'
-                            for no key update skip locked) w
-     where a.status = 'Pending' and a.due_at is not null and a.tenant_id = p_tenant_id and a.due_at <= v_now
-     order by a.due_at, a.id
-     limit p_limit);
-  v_result.done := 0;
-  if cardinality(v_found) > 0 then
-    v_result.done := bpm_core.apply_unheld_approvals(p_tenant_id, array(select c.id from unnest(v_found) c), true);
+      left join lateral (select w.id from bpm_core.workflow_instance w
+                          where w.tenant_id = a.tenant_id and w.id = a.workflow_instance_id and w.status <> 'Suspended'
+                            for no key update skip locked) w on true
+     where a.effect = 'Pending' and a.status in ('Approved', 'Rejected', 'Expired') and a.tenant_id = p_tenant_id
+       and a.decided_at <= p_now and (a.decided_at, a.id) > (r_scan.from_at, r_scan.from_id)
+     order by a.decided_at, a.id
+  loop
+    if not r_this.ours or r_this.workflow_instance_id = any (v_held) then
+      v_all := false;
+    else
+      v_found := v_found || r_this.id;
+      v_held := v_held || r_this.workflow_instance_id;
+      if v_all then
+        v_last := row(r_this.at, r_this.id, r_this.workflow_instance_id)::bpm_core.candidate;
+      end if;
+    end if;
+    exit when cardinality(v_found) >= p_limit;
+  end loop;
+  v_result.done := bpm_core.apply_unheld_approvals(p_tenant_id, v_found, false);
+  if v_result.done < cardinality(v_found) then
+    v_last := null;
   end if;
+  v_result.next_position := bpm_core.pick_end(p_position, r_scan.look_back, r_scan.settled, r_scan.whole, v_last.at, v_last.id,
+                                     v_all and cardinality(v_found) < p_limit and v_result.done = cardinality(v_found), p_now);
+  return v_result;
+end
+$$;
+
+-- from 60_decision/drive_approval_times.sql
+-- What time does to open approvals: expires them, lets one more person decide, reminds. Picks those due first, of instances nobody holds that are running;
+-- the time of a suspended one goes on, its approvals are looked at when it is resumed: the position stays before them. A reminder keeps its grid, missed ones
+-- are made up for by one.
+-- Returns:  tick_result: rows done, the next position, when the next falls due within a minute.
+-- Writes:   approval_record, history_event, and what apply_decisions and stop_starved write. Locks: workflow_instance, skip locked.
+create or replace function bpm_core.drive_approval_times(
+  p_tenant_id text, p_limit integer, p_position bpm_core.pick_position, p_now timestamptz)
+returns bpm_core.tick_result
+language plpgsql volatile
+set search_path = pg_catalog, pg_temp
+set plan_cache_mode = force_generic_plan
+set enable_seqscan = off  set enable_hashjoin = off  set enable_mergejoin = off
+set jit = off
+set enable_sort = off
+as $$
+declare
+  v_result  bpm_core.tick_result;
+  r_scan    record;
+  r_this    record;
+  v_found   uuid[] := array[]::uuid[];
+  v_last    bpm_core.candidate;
+  v_all     boolean := true;
+begin
+  select s.* into r_scan from bpm_core.pick_start(p_position, p_now) s;
+  for r_this in
+    -- Locked while picking: instances somebody holds do not use up the limit, or one transaction that lasts would keep all others waiting.
+    select a.id, a.workflow_instance_id, a.due_at as at, w.id is not null as ours
+      from bpm_core.approval_record a
+      left join lateral (select w.id from bpm_core.workflow_instance w
+                          where w.tenant_id = a.tenant_id and w.id = a.workflow_instance_id and w.status = 'Running'
+                            for no key update skip locked) w on true
+     where a.status = 'Pending' and a.due_at is not null and a.tenant_id = p_tenant_id
+       and a.due_at <= p_now and (a.due_at, a.id) > (r_scan.from_at, r_scan.from_id)
+     order by a.due_at, a.id
+  loop
+    if not r_this.ours then
+      v_all := false;
+    else
+      v_found := v_found || r_this.id;
+      if v_all then
+        v_last := row(r_this.at, r_this.id, r_this.workflow_instance_id)::bpm_core.candidate;
+      end if;
+    end if;
+    exit when cardinality(v_found) >= p_limit;
+  end loop;
+  v_result.done := bpm_core.apply_unheld_approvals(p_tenant_id, v_found, true);
+  if v_result.done < cardinality(v_found) then
+    v_last := null;
+  end if;
+  v_result.next_position := bpm_core.pick_end(p_position, r_scan.look_back, r_scan.settled, r_scan.whole, v_last.at, v_last.id,
+                                     v_all and cardinality(v_found) < p_limit and v_result.done = cardinality(v_found), p_now);
   v_result.next_due_at := (
     select a.due_at
       from bpm_core.approval_record a
-     where a.status = 'Pending' and a.due_at is not null and a.tenant_id = p_tenant_id and a.due_at > v_now and a.due_at <= v_now + interval '1 minute'
+     where a.status = 'Pending' and a.due_at is not null and a.tenant_id = p_tenant_id and a.due_at > p_now and a.due_at <= p_now + interval '1 minute'
      order by a.due_at
      limit 1);
   return v_result;
@@ -24763,6 +24893,7 @@ begin
            filter (where s.destination_id is null or s.problem is not null)
     into v_leaving, v_troubles
     from sending s;
+  perform bpm_core.wake_sleepers('commands', (p_arriving[1]).tenant_id);
   perform bpm_core.open_incidents(v_troubles);
   return coalesce(v_leaving, '{}');
 end
@@ -25643,6 +25774,7 @@ begin
     perform bpm_core.move_commands(p_tenant_id, array[
       row(r_command.id, v_state, true, case when v_state = 'Failed' then 'DeliveryFailed' end, null, p_receipt,
           jsonb_strip_nulls(jsonb_build_object('reason', p_reason)), interval '0', null, r_command.attempt, v_actor)::bpm_core.command_move]);
+    perform bpm_core.wake_sleepers('commands', p_tenant_id);
     perform bpm_core.write_audit(p_tenant_id, v_actor, 'ReconcileCommand', 'command', p_command_id::text, null, p_reason,
       jsonb_build_object('outcome', p_outcome, 'from', r_command.state, 'state', v_state, 'receipt', p_receipt));
   end if;
@@ -25877,10 +26009,12 @@ $$;
 
 -- from 70_delivery/tick_domain_events.sql
 -- Publishes events: numbers them, per aggregate in the order they were written. One caller at a time per tenant; who comes second leaves it to the first.
--- Always from the first one that is Pending: from a position, an earlier one of the same aggregate could be passed over.
--- Returns:  tick_result: events published or parked.
+-- Its position is a number, not a time (position_of), and it always begins where everything before is known to be settled, never at what was reached: from
+-- there an earlier event of the same aggregate could be passed over.
+-- Returns:  tick_result: events published or parked, the next position.
 -- Writes:   event_outbox, event_stream. Locks: event_stream, skip locked.
-create or replace function bpm_core.tick_domain_events(p_tenant_id text, p_limit integer, p_now timestamptz)
+create or replace function bpm_core.tick_domain_events(
+  p_tenant_id text, p_limit integer, p_position bpm_core.pick_position, p_now timestamptz)
 returns bpm_core.tick_result
 language plpgsql volatile
 set search_path = pg_catalog, pg_temp
@@ -25890,19 +26024,38 @@ set jit = off
 set enable_sort = off
 as $$
 declare
-  v_result bpm_core.tick_result;
-  v_last   bigint;
-  v_found  uuid[];
-  v_known  uuid[];
+  v_next    bpm_core.pick_position := p_position;
+  v_mark    constant bigint := bpm_core.number_at(p_position.mark_at);
+  v_result  bpm_core.tick_result;
+  r_scan    record;
+  v_safe    bigint;
+  v_last    bigint;
+  v_reached bigint;
+  v_found   uuid[];
+  v_known   uuid[];
 begin
   v_result.done := 0;
+  v_result.next_position := v_next;
   select s.last_no into v_last from bpm_core.event_stream s where s.tenant_id = p_tenant_id for no key update skip locked;
   if not found then
     return v_result;
   end if;
-  v_found := array(
-    select e.id from bpm_core.event_outbox e where e.state = 'Pending' and e.tenant_id = p_tenant_id order by e.seq limit p_limit);
+  select s.* into r_scan from bpm_core.pick_start(p_position, p_now) s;
+  v_safe := case when r_scan.whole then 0 else bpm_core.number_at(p_position.safe_at) end;
+  select coalesce(array_agg(f.id order by f.seq), '{}'), max(f.seq)
+    into v_found, v_reached
+    from (select e.id, e.seq from bpm_core.event_outbox e where e.state = 'Pending' and e.tenant_id = p_tenant_id and e.seq > v_safe order by e.seq limit p_limit) f;
   v_result.done := cardinality(v_found);
+  -- Numbers are drawn by writers that have their transaction ids already: once those of before the mark have ended, nothing appears before it any more.
+  if r_scan.settled then
+    v_next.safe_at := bpm_core.position_of(case when v_result.done < p_limit then v_mark else least(v_mark, v_reached) end);
+    v_next.mark_at := bpm_core.position_of(greatest(v_mark, v_reached));
+    v_next.horizon := pg_snapshot_xmax(pg_current_snapshot());
+  end if;
+  if r_scan.whole and (r_scan.settled or v_result.done < p_limit) then
+    v_next.full_at := p_now;
+  end if;
+  v_result.next_position := v_next;
   if v_result.done = 0 then
     return v_result;
   end if;
@@ -26158,6 +26311,7 @@ begin
   if not found then
     perform bpm_core.fail('BP422', format('There is no destination %s any more.', p_old.destination_code));
   end if;
+  perform bpm_core.wake_sleepers('commands', p_old.tenant_id);
   insert into bpm_core.history_event (tenant_id, workflow_instance_id, at, kind, node_id, to_state, actor, detail)
   values (p_old.tenant_id, p_old.workflow_instance_id, v_now, 'CommandWritten', p_old.node_id, 'Pending', p_actor,
           jsonb_build_object('command', p_command_id, 'destination', p_old.destination_code, 'again_of', p_old.command_id));
@@ -26966,6 +27120,9 @@ begin
   if cardinality(v_evidence) > 0 then
     perform bpm_core.link_evidence(p_tenant_id, v_evidence);
   end if;
+  if cardinality(v_new) > 0 then
+    perform bpm_core.wake_sleepers('tick', p_tenant_id);
+  end if;
   return v_new;
 end
 $$;
@@ -27410,6 +27567,7 @@ begin
      set state = 'Requeued', closed_by = p_actor, closed_at = v_now
    where d.tenant_id = p_letter.tenant_id and d.id = p_letter.id;
   perform bpm_core.write_audit(p_letter.tenant_id, p_actor, 'RequeueEvent', 'event', p_letter.event_id::text, null, null, jsonb_build_object('dead_letter', p_letter.id));
+  perform bpm_core.wake_sleepers('tick', p_letter.tenant_id);
 end
 $$;
 
@@ -30527,17 +30685,13 @@ begin
   perform bpm_core.check_positions(p_positions, 'object');
   done := '{}';
   positions := '{}';
-  foreach v_kind in array array['timers', 'inbox', 'tokens', 'leases', 'messages', 'commands', 'unknown', 'events', 'domain_events'] loop
+  foreach v_kind in array array['timers', 'inbox', 'tokens', 'leases', 'messages', 'commands', 'unknown', 'events', 'domain_events', 'decisions', 'approvals'] loop
     v_position := bpm_core.read_position(p_positions -> v_kind);
     v_tick := bpm_core.tick_kind(v_kind, p_tenant_id, v_limit, v_position, bpm_core.now());
     done := done || jsonb_build_object(v_kind, v_tick.done);
     positions := positions || jsonb_build_object(v_kind, coalesce(to_jsonb(v_tick.next_position), '{}'));
     next_due_at := least(next_due_at, v_tick.next_due_at);
   end loop;
-  v_tick := bpm_core.drive_approval_times(p_tenant_id, v_limit);
-  next_due_at := least(next_due_at, v_tick.next_due_at);
-  done := done || jsonb_build_object('decisions', v_tick.done);
-  done := done || jsonb_build_object('approvals', bpm_core.drive_approval_effects(p_tenant_id, v_limit));
   return next;
 end
 $$;
@@ -30567,9 +30721,13 @@ begin
     when 'unknown' then
       return bpm_core.tick_unknown(p_tenant_id, p_limit, p_position, p_now);
     when 'domain_events' then
-      return bpm_core.tick_domain_events(p_tenant_id, p_limit, p_now);
+      return bpm_core.tick_domain_events(p_tenant_id, p_limit, p_position, p_now);
     when 'events' then
       return bpm_core.tick_events(p_tenant_id, p_limit, p_position, p_now);
+    when 'decisions' then
+      return bpm_core.drive_approval_times(p_tenant_id, p_limit, p_position, p_now);
+    when 'approvals' then
+      return bpm_core.drive_approval_effects(p_tenant_id, p_limit, p_position, p_now);
     else
       raise case_not_found;
   end case;

@@ -51,6 +51,13 @@ class DatabaseConfig:
         "apply pending migrations when opening; if false, refuse to start while any is pending",
     )
     connect_timeout_s: int = option(10, "seconds to wait for one connection", minimum=1)
+    pooler: bool | None = option(
+        None,
+        "whether `url` leads through a pooler in transaction mode; the runner finds out itself",
+    )
+    listen_url: str | None = option(
+        None, "direct connection string for wake-ups, where `url` leads through a pooler"
+    )
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,7 +113,7 @@ class RunnerConfig:
     )
     poll_min_ms: int = option(10, "shortest pause between two looks for work", minimum=1)
     poll_max_ms: int = option(1000, "longest pause between two looks for work", minimum=1)
-    wakeup: bool = option(True, "wake other runners, and be woken, by LISTEN and NOTIFY")
+    wakeup: bool = option(True, "be woken, by LISTEN and NOTIFY, when there is work")
     drain_seconds: float = option(
         20.0, "time for running handlers to end when told to stop", minimum=0
     )

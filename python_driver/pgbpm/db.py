@@ -85,6 +85,7 @@ def connect(
             row_factory=dict_row,
             application_name=f"{APPLICATION}/{component}",
             connect_timeout=timeout_s,
+            prepare_threshold=None,  # not worth it, and poolers in transaction mode lose them
         )
     except psycopg.OperationalError as error:
         said = str(error).strip()

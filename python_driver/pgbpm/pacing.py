@@ -7,6 +7,8 @@ import random
 from collections.abc import Awaitable, Callable, Iterable
 from dataclasses import dataclass
 
+from pgbpm.wakeup import Load, mark_of
+
 
 @dataclass(frozen=True, slots=True)
 class Look:
@@ -33,7 +35,7 @@ class Rounds:
 
     ``look(tenant)`` is called for one tenant at a time. Between two empty looks the pause grows
     from ``shortest`` to ``longest`` seconds, but never past what falls due; a wake-up or work
-    found starts it over.
+    found starts it over. ``paused()`` is called when a pause begins.
     """
 
     def __init__(
@@ -44,6 +46,8 @@ class Rounds:
         shortest: float,
         longest: float,
         activity: Callable[[], int],
+        work: str | None = None,
+        paused: Callable[[], None] = lambda: None,
     ) -> None:
         self.name = name
         self._look = look
@@ -56,6 +60,11 @@ class Rounds:
         self._left: set[str] | None = None
         """Of a round in which each tenant is looked at once: those still to come."""
         self._stopping = False
+        self.work = work
+        """What notifications call what is looked for here; None: they do not speak of it."""
+        self._paused = paused
+        self._awake_since: float | None = None
+        self._found_at = float("-inf")
 
     def stop(self) -> None:
         """End :meth:`run` after the look under way, whose answer must not be lost."""
@@ -78,13 +87,26 @@ class Rounds:
 
     def wake(self, tenant: str | None = None) -> None:
         """Look at once, for one tenant or for all."""
+        self._wake_these(self._paces if tenant is None else (tenant,))
+
+    def wake_marked(self, mark: str) -> None:
+        """Look at once, for those a notification may mean."""
+        self._wake_these([tenant for tenant in self._paces if mark_of(tenant) == mark])
+
+    def _wake_these(self, tenants: Iterable[str]) -> None:
         if self._left is not None:
             return  # each has its turn
-        for name in self._paces if tenant is None else (tenant,):
-            pace = self._paces.get(name)
+        for tenant in tenants:
+            pace = self._paces.get(tenant)
             if pace is not None:
                 pace.at = pace.interval = 0.0
         self._woken.set()
+
+    def load(self) -> Load:
+        """How much there is to do."""
+        now = asyncio.get_running_loop().time()
+        awake = 0.0 if self._awake_since is None else now - self._awake_since
+        return Load(awake, now - self._found_at)
 
     def quiet(self, activity: int, horizon: float) -> bool:
         """Whether every tenant was looked at and nothing found since ``activity`` was counted,
@@ -97,6 +119,7 @@ class Rounds:
     async def run(self) -> None:
         """Look until stopped."""
         loop = asyncio.get_running_loop()
+        self._awake_since = loop.time()
         while not self._stopping:
             self._woken.clear()
             now = loop.time()
@@ -108,11 +131,14 @@ class Rounds:
                 never = now + self._longest
                 at = min((pace.at for pace in self._paces.values()), default=never)
                 at = never if self._left is not None else at
+                self._awake_since = None
+                self._paused()
                 try:
                     async with asyncio.timeout(max(at - loop.time(), 0.0)):
                         await self._woken.wait()
                 except TimeoutError:
                     pass
+                self._awake_since = loop.time()
 
     def _is_due(self, tenant: str, pace: _Pace, now: float) -> bool:
         return pace.at <= now if self._left is None else tenant in self._left
@@ -132,6 +158,7 @@ class Rounds:
         pace.next_due = None if seen.due_in is None else now + seen.due_in
         pace.quiet_since = -1 if seen.found else activity
         if seen.found:
+            self._found_at = now
             pace.interval = pace.at = 0.0
         elif pace.at == float("inf"):
             pace.interval = min(max(pace.interval * 2, self._shortest), self._longest)

@@ -13,6 +13,7 @@ as $$
 declare
   v_parked integer;
   v_first  bpm_core.inbox[];
+  v_this   bpm_core.inbox;
   v_free   uuid[];
 begin
   perform 1
@@ -25,7 +26,10 @@ begin
   end if;
   begin
     perform bpm_core.apply_inbox_rows(p_tenant_id, v_first);
-    delete from bpm_core.inbox i using unnest(v_first) f where i.tenant_id = f.tenant_id and i.id = f.id;
+    -- One by one: the table is mostly empty, and a join planned then walks all that was ever in it.
+    foreach v_this in array v_first loop
+      delete from bpm_core.inbox i where i.tenant_id = p_tenant_id and i.id = v_this.id;
+    end loop;
     -- Afterwards: a sweep looks at what is left.
     perform bpm_core.sweep_on(p_tenant_id, f.target_id) from unnest(v_first) f where f.kind = 'Sweep';
   exception

@@ -14,5 +14,8 @@ begin
     from unnest(p_hosts) k(id)
    cross join lateral (select w.tenant_id, w.id, w.status from bpm_core.workflow_instance w where w.parent_token_id = k.id offset 0) c
    where c.tenant_id = p_tenant_id and c.status in ('Running', 'Suspended');
+  if found then
+    perform bpm_core.wake_sleepers('tick', p_tenant_id);
+  end if;
 end
 $$;

@@ -13,5 +13,6 @@ begin
   select (p.host).tenant_id, bpm_core.new_id(), 'WorkflowInstance', (p.host).instance_id, 'Continue',
          jsonb_build_object('host', (p.host).token_id, 'visit', p.visit), bpm_core.now()
     from unnest(p_plans) p;
+  perform bpm_core.wake_sleepers('tick', ((p_plans[1]).host).tenant_id);
 end
 $$;

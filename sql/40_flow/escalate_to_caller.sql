@@ -18,6 +18,7 @@ begin
     from bpm_core.workflow_instance w
    cross join lateral (select t.id, t.workflow_instance_id from bpm_core.token t where t.tenant_id = w.tenant_id and t.id = w.parent_token_id offset 0) t
    where w.tenant_id = p_token.tenant_id and w.id = p_token.instance_id;
+  perform bpm_core.wake_sleepers('tick', p_token.tenant_id);
   return true;
 end
 $$;

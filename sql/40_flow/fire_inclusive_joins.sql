@@ -51,12 +51,13 @@ begin
         cross join lateral bpm_core.token_reach(p.tenant_id, p.workflow_version_id, p.node_id, p.first_place, p.filled, t.node_id, t.via_flow_id) r
         where t.tenant_id = p.tenant_id and t.state in ('Ready', 'Executing', 'Waiting', 'Failed')) s),
   kept as (
-    -- None of its tokens is live: the scope was ended.
-    update bpm_core.inclusive_join j
-       set blocked_by = s.blocker, waiting = case when s.here = 0 then 0 else j.waiting end
+    -- Each is there: by key, whatever the statistics say (as in count_items). None of its tokens is live: the scope was ended.
+    insert into bpm_core.inclusive_join as j (tenant_id, workflow_instance_id, scope_id, node_id, round, waiting, filled, blocked_by)
+    select s.tenant_id, s.workflow_instance_id, s.scope_id, s.node_id, s.round, case when s.here = 0 then 0 else s.waiting end, s.filled, s.blocker
       from seen s
-     where j.tenant_id = s.tenant_id and j.workflow_instance_id = s.workflow_instance_id and j.scope_id = s.scope_id and j.node_id = s.node_id
-       and (s.blocker is not null or s.here = 0))
+     where s.blocker is not null or s.here = 0
+        on conflict (tenant_id, workflow_instance_id, scope_id, node_id) do update
+       set blocked_by = excluded.blocked_by, waiting = excluded.waiting)
   select array_agg(row(s.tenant_id, s.workflow_instance_id, s.scope_id, s.node_id, s.round, null, bit_count(s.filled), bit_count(s.filled), null)::bpm_core.parallel_join)
     into v_rounds
     from seen s

@@ -34,5 +34,8 @@ begin
   select t.tenant_id, bpm_core.new_id(), 'WorkflowInstance', t.workflow_instance_id, 'Message',
          jsonb_build_object('message', t.id, 'subscription', t.subscription_id), bpm_core.now()
     from taken t;
+  if found then
+    perform bpm_core.wake_sleepers('tick', (p_waits[1]).tenant_id);
+  end if;
 end
 $$;

@@ -36,6 +36,8 @@ begin
           jsonb_build_object('message', p_message_id, 'subscription', r_wait.id), v_now);
   if cardinality(bpm_core.try_lock_instances(p_tenant_id, array[r_wait.workflow_instance_id])) = 1 then
     perform bpm_core.apply_inbox(p_tenant_id, array[v_inbox]);
+  else
+    perform bpm_core.wake_sleepers('tick', p_tenant_id);
   end if;
 end
 $$;

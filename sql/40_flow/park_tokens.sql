@@ -34,6 +34,9 @@ begin
     into v_endless
     from parked p
    where p.steps >= v_loop_budget;
+  if p_delay = interval '0' then
+    perform bpm_core.wake_sleepers('tick', (p_arriving[1]).tenant_id);
+  end if;
   perform bpm_core.open_incidents(v_endless);
 end
 $$;

@@ -1,4 +1,6 @@
--- The position after a pick. p_last_* is the last row handed out (null: none), p_exhausted that there was no more to hand out.
+-- The position after a pick. p_last_* is the last row handed out (null: none), p_exhausted that there was no more to hand out. Then what was reached is the
+-- clock of the pick but for a second: what died without being handed out (leases given up, timers cancelled) is not walked again. Rows written meanwhile
+-- are due at the clock of their writer, so most of those that commit a little later lie within that second; the others are stragglers.
 -- The horizon is read here, after the pick: a writer that began before a row we saw commit must still lie below it.
 -- Returns:  pick_position.
 create or replace function bpm_core.pick_end(
@@ -11,12 +13,17 @@ as $$
 declare
   v_zero     constant uuid := uuid '00000000-0000-0000-0000-000000000000';
   v_position bpm_core.pick_position := p_position;
+  v_seen     constant timestamptz := p_began - interval '1 second';
   v_passed   boolean := coalesce((p_last_at, p_last_id) > (coalesce(p_position.reached_at, '-infinity'), coalesce(p_position.reached_id, v_zero)), false);
   v_now      timestamptz;
 begin
   if v_passed then
     v_position.reached_at := p_last_at;
     v_position.reached_id := p_last_id;
+  end if;
+  if p_exhausted and v_seen > coalesce(v_position.reached_at, '-infinity') then
+    v_position.reached_at := v_seen;
+    v_position.reached_id := v_zero;
   end if;
   v_position.reached_at := coalesce(v_position.reached_at, '-infinity');
   v_position.reached_id := coalesce(v_position.reached_id, v_zero);

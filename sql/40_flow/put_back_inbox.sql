@@ -10,19 +10,21 @@ set jit = off
 as $$
 declare
   v_now    timestamptz := bpm_core.now();
-  v_poison bpm_core.inbox[];
+  v_this   bpm_core.inbox;
+  v_poison bpm_core.inbox[] := array[]::bpm_core.inbox[];
 begin
-  update bpm_core.inbox i
-     set attempts = i.attempts + 1, last_error = p_error, available_at = v_now + interval '1 second' * power(2, least(i.attempts, 8))
-    from unnest(p_rows) r
-   where i.tenant_id = r.tenant_id and i.id = r.id;
-  with poison as (
-    delete from bpm_core.inbox i
-     using unnest(p_rows) r
-     where i.tenant_id = r.tenant_id and i.id = r.id and i.attempts >= 10
-    returning i.*)
-  select array_agg(p::bpm_core.inbox) into v_poison from poison p;
-  if v_poison is not null then
+  -- One by one, as in apply_inbox.
+  foreach v_this in array p_rows loop
+    update bpm_core.inbox i
+       set attempts = i.attempts + 1, last_error = p_error, available_at = v_now + interval '1 second' * power(2, least(i.attempts, 8))
+     where i.tenant_id = p_tenant_id and i.id = v_this.id
+    returning i.* into v_this;
+    if v_this.attempts >= 10 then
+      delete from bpm_core.inbox i where i.tenant_id = p_tenant_id and i.id = v_this.id;
+      v_poison := v_poison || v_this;
+    end if;
+  end loop;
+  if v_poison <> '{}' then
     perform bpm_core.bury_inbox(p_tenant_id, v_poison, p_error);
   end if;
 end

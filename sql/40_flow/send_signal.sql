@@ -44,6 +44,7 @@ begin
     perform bpm_core.park_tokens(bpm_core.follow_flows(bpm_core.insert_starts(p_tenant_id, v_starts, bpm_core.caller(), v_signal.sent_at)), 0);
     v_signal.receivers := v_signal.receivers + cardinality(v_starts);
   end if;
+  perform bpm_core.wake_sleepers('tick', p_tenant_id);
   insert into bpm_core.signal select v_signal.*;
   return v_signal;
 end

@@ -12,6 +12,7 @@ begin
   if bpm_core.sweep_instance(p_tenant_id, p_instance_id, (bpm_core.setting_value('engine.sweep_batch_size', '5000'))::integer) then
     insert into bpm_core.inbox (tenant_id, id, target_kind, target_id, kind, payload, available_at)
     values (p_tenant_id, bpm_core.new_id(), 'WorkflowInstance', p_instance_id, 'Sweep', '{}', bpm_core.now());
+    perform bpm_core.wake_sleepers('tick', p_tenant_id);
   end if;
 end
 $$;

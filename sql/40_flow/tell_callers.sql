@@ -17,5 +17,8 @@ begin
    cross join lateral (select w.* from bpm_core.workflow_instance w where w.tenant_id = e.tenant_id and w.id = e.id offset 0) w
    cross join lateral (select t.workflow_instance_id from bpm_core.token t where t.tenant_id = w.tenant_id and t.id = w.parent_token_id offset 0) t
    where not coalesce(p_detail ? 'caller', false);
+  if found then
+    perform bpm_core.wake_sleepers('tick', p_tenant_id);
+  end if;
 end
 $$;

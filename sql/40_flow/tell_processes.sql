@@ -17,5 +17,8 @@ begin
                         where w.tenant_id = e.tenant_id and w.id = e.id offset 0) w
    cross join lateral (select p.status from bpm_core.process_instance p where p.tenant_id = w.tenant_id and p.id = w.process_instance_id offset 0) p
    where p.status in ('Running', 'Suspended');
+  if found then
+    perform bpm_core.wake_sleepers('tick', p_tenant_id);
+  end if;
 end
 $$;

@@ -43,6 +43,7 @@ begin
     into v_troubles
     from offer o
    where (o.settings).problem is not null;
+  perform bpm_core.wake_sleepers('tasks', (p_arriving[1]).tenant_id);
   if v_troubles is null then
     return bpm_core.arm_boundaries(p_arriving);
   end if;

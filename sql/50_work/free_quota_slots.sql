@@ -17,5 +17,7 @@ begin
        set task_instance_id = null
      where s.tenant_id = p_tenant_id and s.task_type = r_slot.task_type and s.slot = r_slot.slot and s.task_instance_id = r_slot.task_id;
   end loop;
+  -- What a quota kept back may go now, to somebody who sleeps.
+  perform bpm_core.wake_sleepers('tasks', p_tenant_id);
 end
 $$;

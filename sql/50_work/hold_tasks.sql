@@ -39,6 +39,9 @@ begin
   select p_tenant_id, p_instance_id, bpm_core.now(), case when p_hold then 'TaskHeld' else 'TaskReleased' end::bpm_core.history_kind,
          t.token_id, t.node_id, v_from::text, v_to::text, jsonb_build_object('task', t.id)
     from turned t;
+  if not p_hold then
+    perform bpm_core.wake_sleepers('tasks', p_tenant_id);
+  end if;
   return cardinality(v_found);
 end
 $$;

@@ -38,5 +38,6 @@ begin
                              then greatest(t.available_at, bpm_core.now()) else t.available_at end
     from bound b
    where t.tenant_id = b.tenant_id and t.id = b.id;
+  perform bpm_core.wake_sleepers('tasks', p_tenant_id);
 end
 $$;

@@ -41,6 +41,7 @@ begin
     into v_troubles
     from offer o
    where (o.settings).problem is not null;
+  perform bpm_core.wake_sleepers('tasks', p_tenant_id);
   if v_troubles is not null then
     perform bpm_core.close_waits(array(select x.token from unnest(v_troubles) x));
     perform bpm_core.open_incidents(v_troubles);

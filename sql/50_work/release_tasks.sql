@@ -45,6 +45,7 @@ begin
   if v_bounded is not null then
     perform bpm_core.free_quota_slots(p_tenant_id, v_bounded);
   end if;
+  perform bpm_core.wake_sleepers('tasks', p_tenant_id);
   return query
   select i.n::integer, (i.item ->> 'task_id')::uuid,
          case when t.id is null then 'NotFound'

@@ -57,6 +57,7 @@ begin
   if v_bounded is not null then
     perform bpm_core.free_quota_slots(p_tenant_id, v_bounded);
   end if;
+  perform bpm_core.wake_sleepers('tasks', p_tenant_id);
   if v_exhausted is not null then
     perform bpm_core.bury_tasks(p_tenant_id, bpm_core.compensate_failures(p_tenant_id, v_exhausted), 'AttemptsExhausted', p_now);
   end if;

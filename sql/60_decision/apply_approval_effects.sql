@@ -16,6 +16,6 @@ begin
   perform bpm_core.enter_call(p_tenant_id,
     case when bpm_core.is_granted(bpm_core.caller(), p_tenant_id, 'worker') then 'worker' else 'operator' end::bpm_core.capability);
   perform bpm_core.check_limit(p_limit);
-  return bpm_core.drive_approval_effects(p_tenant_id, p_limit);
+  return (bpm_core.drive_approval_effects(p_tenant_id, p_limit, null, bpm_core.now())).done;
 end
 $$;

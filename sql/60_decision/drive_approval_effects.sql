@@ -1,9 +1,10 @@
 -- Picks decided approvals whose effect is pending, oldest decision first, at most one per instance, and lets them take effect.
--- Ordinarily there are none: a decision takes effect in its own transaction. Those of a suspended instance are passed over.
--- Returns:  integer, how many took effect.
+-- Ordinarily there are none: a decision takes effect in its own transaction. Those of a suspended instance are passed over; the position stays before them.
+-- Returns:  tick_result: how many took effect, the next position.
 -- Locks:    workflow_instance, skip locked.
-create or replace function bpm_core.drive_approval_effects(p_tenant_id text, p_limit integer)
-returns integer
+create or replace function bpm_core.drive_approval_effects(
+  p_tenant_id text, p_limit integer, p_position bpm_core.pick_position, p_now timestamptz)
+returns bpm_core.tick_result
 language plpgsql volatile
 set search_path = pg_catalog, pg_temp
 set plan_cache_mode = force_generic_plan
@@ -12,25 +13,43 @@ set jit = off
 set enable_sort = off
 as $$
 declare
-  v_found uuid[];
+  v_result  bpm_core.tick_result;
+  r_scan    record;
+  r_this    record;
+  v_found   uuid[] := array[]::uuid[];
+  v_held    uuid[] := array[]::uuid[];
+  v_last    bpm_core.candidate;
+  v_all     boolean := true;
 begin
-  with oldest as materialized (
-    select a.id, a.workflow_instance_id, a.decided_at
+  select s.* into r_scan from bpm_core.pick_start(p_position, p_now) s;
+  for r_this in
+    -- Locked while picking: instances somebody holds do not use up the limit, or one transaction that lasts would keep all others waiting.
+    select a.id, a.workflow_instance_id, a.decided_at as at, w.id is not null as ours
       from bpm_core.approval_record a
-     -- Locked while picking, as in drive_approval_times.
-     cross join lateral (select w.id from bpm_core.workflow_instance w
+      left join lateral (select w.id from bpm_core.workflow_instance w
                           where w.tenant_id = a.tenant_id and w.id = a.workflow_instance_id and w.status <> 'Suspended'
-                            for no key update skip locked) w
+                            for no key update skip locked) w on true
      where a.effect = 'Pending' and a.status in ('Approved', 'Rejected', 'Expired') and a.tenant_id = p_tenant_id
+       and a.decided_at <= p_now and (a.decided_at, a.id) > (r_scan.from_at, r_scan.from_id)
      order by a.decided_at, a.id
-     limit p_limit)
-  select array_agg(f.id) into v_found
-    from (select distinct on (o.workflow_instance_id) o.id
-            from oldest o
-           order by o.workflow_instance_id, o.decided_at, o.id) f;
-  if v_found is null then
-    return 0;
+  loop
+    if not r_this.ours or r_this.workflow_instance_id = any (v_held) then
+      v_all := false;
+    else
+      v_found := v_found || r_this.id;
+      v_held := v_held || r_this.workflow_instance_id;
+      if v_all then
+        v_last := row(r_this.at, r_this.id, r_this.workflow_instance_id)::bpm_core.candidate;
+      end if;
+    end if;
+    exit when cardinality(v_found) >= p_limit;
+  end loop;
+  v_result.done := bpm_core.apply_unheld_approvals(p_tenant_id, v_found, false);
+  if v_result.done < cardinality(v_found) then
+    v_last := null;
   end if;
-  return bpm_core.apply_unheld_approvals(p_tenant_id, v_found, false);
+  v_result.next_position := bpm_core.pick_end(p_position, r_scan.look_back, r_scan.settled, r_scan.whole, v_last.at, v_last.id,
+                                     v_all and cardinality(v_found) < p_limit and v_result.done = cardinality(v_found), p_now);
+  return v_result;
 end
 $$;

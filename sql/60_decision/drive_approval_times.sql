@@ -1,8 +1,10 @@
 -- What time does to open approvals: expires them, lets one more person decide, reminds. Picks those due first, of instances nobody holds that are running;
--- the time of a suspended one goes on, its approvals are looked at when it is resumed. A reminder keeps its grid, missed ones are made up for by one.
--- Returns:  tick_result: rows done, no position, when the next falls due within a minute.
+-- the time of a suspended one goes on, its approvals are looked at when it is resumed: the position stays before them. A reminder keeps its grid, missed ones
+-- are made up for by one.
+-- Returns:  tick_result: rows done, the next position, when the next falls due within a minute.
 -- Writes:   approval_record, history_event, and what apply_decisions and stop_starved write. Locks: workflow_instance, skip locked.
-create or replace function bpm_core.drive_approval_times(p_tenant_id text, p_limit integer)
+create or replace function bpm_core.drive_approval_times(
+  p_tenant_id text, p_limit integer, p_position bpm_core.pick_position, p_now timestamptz)
 returns bpm_core.tick_result
 language plpgsql volatile
 set search_path = pg_catalog, pg_temp
@@ -12,28 +14,45 @@ set jit = off
 set enable_sort = off
 as $$
 declare
-  v_now    timestamptz := bpm_core.now();
-  v_result bpm_core.tick_result;
-  v_found  bpm_core.candidate[];
+  v_result  bpm_core.tick_result;
+  r_scan    record;
+  r_this    record;
+  v_found   uuid[] := array[]::uuid[];
+  v_last    bpm_core.candidate;
+  v_all     boolean := true;
 begin
-  v_found := array(
-    select row(a.due_at, a.id, a.workflow_instance_id)::bpm_core.candidate
+  select s.* into r_scan from bpm_core.pick_start(p_position, p_now) s;
+  for r_this in
+    -- Locked while picking: instances somebody holds do not use up the limit, or one transaction that lasts would keep all others waiting.
+    select a.id, a.workflow_instance_id, a.due_at as at, w.id is not null as ours
       from bpm_core.approval_record a
-     -- Locked while picking: instances somebody holds do not use up the limit, or one transaction that lasts would keep all others waiting.
-     cross join lateral (select w.id from bpm_core.workflow_instance w
+      left join lateral (select w.id from bpm_core.workflow_instance w
                           where w.tenant_id = a.tenant_id and w.id = a.workflow_instance_id and w.status = 'Running'
-                            for no key update skip locked) w
-     where a.status = 'Pending' and a.due_at is not null and a.tenant_id = p_tenant_id and a.due_at <= v_now
+                            for no key update skip locked) w on true
+     where a.status = 'Pending' and a.due_at is not null and a.tenant_id = p_tenant_id
+       and a.due_at <= p_now and (a.due_at, a.id) > (r_scan.from_at, r_scan.from_id)
      order by a.due_at, a.id
-     limit p_limit);
-  v_result.done := 0;
-  if cardinality(v_found) > 0 then
-    v_result.done := bpm_core.apply_unheld_approvals(p_tenant_id, array(select c.id from unnest(v_found) c), true);
+  loop
+    if not r_this.ours then
+      v_all := false;
+    else
+      v_found := v_found || r_this.id;
+      if v_all then
+        v_last := row(r_this.at, r_this.id, r_this.workflow_instance_id)::bpm_core.candidate;
+      end if;
+    end if;
+    exit when cardinality(v_found) >= p_limit;
+  end loop;
+  v_result.done := bpm_core.apply_unheld_approvals(p_tenant_id, v_found, true);
+  if v_result.done < cardinality(v_found) then
+    v_last := null;
   end if;
+  v_result.next_position := bpm_core.pick_end(p_position, r_scan.look_back, r_scan.settled, r_scan.whole, v_last.at, v_last.id,
+                                     v_all and cardinality(v_found) < p_limit and v_result.done = cardinality(v_found), p_now);
   v_result.next_due_at := (
     select a.due_at
       from bpm_core.approval_record a
-     where a.status = 'Pending' and a.due_at is not null and a.tenant_id = p_tenant_id and a.due_at > v_now and a.due_at <= v_now + interval '1 minute'
+     where a.status = 'Pending' and a.due_at is not null and a.tenant_id = p_tenant_id and a.due_at > p_now and a.due_at <= p_now + interval '1 minute'
      order by a.due_at
      limit 1);
   return v_result;

@@ -51,6 +51,7 @@ begin
            filter (where s.destination_id is null or s.problem is not null)
     into v_leaving, v_troubles
     from sending s;
+  perform bpm_core.wake_sleepers('commands', (p_arriving[1]).tenant_id);
   perform bpm_core.open_incidents(v_troubles);
   return coalesce(v_leaving, '{}');
 end

@@ -1,8 +1,10 @@
 -- Publishes events: numbers them, per aggregate in the order they were written. One caller at a time per tenant; who comes second leaves it to the first.
--- Always from the first one that is Pending: from a position, an earlier one of the same aggregate could be passed over.
--- Returns:  tick_result: events published or parked.
+-- Its position is a number, not a time (position_of), and it always begins where everything before is known to be settled, never at what was reached: from
+-- there an earlier event of the same aggregate could be passed over.
+-- Returns:  tick_result: events published or parked, the next position.
 -- Writes:   event_outbox, event_stream. Locks: event_stream, skip locked.
-create or replace function bpm_core.tick_domain_events(p_tenant_id text, p_limit integer, p_now timestamptz)
+create or replace function bpm_core.tick_domain_events(
+  p_tenant_id text, p_limit integer, p_position bpm_core.pick_position, p_now timestamptz)
 returns bpm_core.tick_result
 language plpgsql volatile
 set search_path = pg_catalog, pg_temp
@@ -12,19 +14,38 @@ set jit = off
 set enable_sort = off
 as $$
 declare
-  v_result bpm_core.tick_result;
-  v_last   bigint;
-  v_found  uuid[];
-  v_known  uuid[];
+  v_next    bpm_core.pick_position := p_position;
+  v_mark    constant bigint := bpm_core.number_at(p_position.mark_at);
+  v_result  bpm_core.tick_result;
+  r_scan    record;
+  v_safe    bigint;
+  v_last    bigint;
+  v_reached bigint;
+  v_found   uuid[];
+  v_known   uuid[];
 begin
   v_result.done := 0;
+  v_result.next_position := v_next;
   select s.last_no into v_last from bpm_core.event_stream s where s.tenant_id = p_tenant_id for no key update skip locked;
   if not found then
     return v_result;
   end if;
-  v_found := array(
-    select e.id from bpm_core.event_outbox e where e.state = 'Pending' and e.tenant_id = p_tenant_id order by e.seq limit p_limit);
+  select s.* into r_scan from bpm_core.pick_start(p_position, p_now) s;
+  v_safe := case when r_scan.whole then 0 else bpm_core.number_at(p_position.safe_at) end;
+  select coalesce(array_agg(f.id order by f.seq), '{}'), max(f.seq)
+    into v_found, v_reached
+    from (select e.id, e.seq from bpm_core.event_outbox e where e.state = 'Pending' and e.tenant_id = p_tenant_id and e.seq > v_safe order by e.seq limit p_limit) f;
   v_result.done := cardinality(v_found);
+  -- Numbers are drawn by writers that have their transaction ids already: once those of before the mark have ended, nothing appears before it any more.
+  if r_scan.settled then
+    v_next.safe_at := bpm_core.position_of(case when v_result.done < p_limit then v_mark else least(v_mark, v_reached) end);
+    v_next.mark_at := bpm_core.position_of(greatest(v_mark, v_reached));
+    v_next.horizon := pg_snapshot_xmax(pg_current_snapshot());
+  end if;
+  if r_scan.whole and (r_scan.settled or v_result.done < p_limit) then
+    v_next.full_at := p_now;
+  end if;
+  v_result.next_position := v_next;
   if v_result.done = 0 then
     return v_result;
   end if;

@@ -24,6 +24,7 @@ begin
   if not found then
     perform bpm_core.fail('BP422', format('There is no destination %s any more.', p_old.destination_code));
   end if;
+  perform bpm_core.wake_sleepers('commands', p_old.tenant_id);
   insert into bpm_core.history_event (tenant_id, workflow_instance_id, at, kind, node_id, to_state, actor, detail)
   values (p_old.tenant_id, p_old.workflow_instance_id, v_now, 'CommandWritten', p_old.node_id, 'Pending', p_actor,
           jsonb_build_object('command', p_command_id, 'destination', p_old.destination_code, 'again_of', p_old.command_id));

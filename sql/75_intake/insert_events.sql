@@ -27,6 +27,9 @@ begin
   if cardinality(v_evidence) > 0 then
     perform bpm_core.link_evidence(p_tenant_id, v_evidence);
   end if;
+  if cardinality(v_new) > 0 then
+    perform bpm_core.wake_sleepers('tick', p_tenant_id);
+  end if;
   return v_new;
 end
 $$;

@@ -26,5 +26,6 @@ begin
      set state = 'Requeued', closed_by = p_actor, closed_at = v_now
    where d.tenant_id = p_letter.tenant_id and d.id = p_letter.id;
   perform bpm_core.write_audit(p_letter.tenant_id, p_actor, 'RequeueEvent', 'event', p_letter.event_id::text, null, null, jsonb_build_object('dead_letter', p_letter.id));
+  perform bpm_core.wake_sleepers('tick', p_letter.tenant_id);
 end
 $$;

@@ -22,9 +22,13 @@ begin
     when 'unknown' then
       return bpm_core.tick_unknown(p_tenant_id, p_limit, p_position, p_now);
     when 'domain_events' then
-      return bpm_core.tick_domain_events(p_tenant_id, p_limit, p_now);
+      return bpm_core.tick_domain_events(p_tenant_id, p_limit, p_position, p_now);
     when 'events' then
       return bpm_core.tick_events(p_tenant_id, p_limit, p_position, p_now);
+    when 'decisions' then
+      return bpm_core.drive_approval_times(p_tenant_id, p_limit, p_position, p_now);
+    when 'approvals' then
+      return bpm_core.drive_approval_effects(p_tenant_id, p_limit, p_position, p_now);
     else
       raise case_not_found;
   end case;

@@ -184,7 +184,7 @@ def play_cases(database: TestDatabase, cases: Sequence[Case]) -> tuple[Verdict, 
 async def _run(database: TestDatabase, receiver: Misbehaving, seconds: float = 90.0) -> None:
     config = DeliveryConfig(allow_private_addresses=True, concurrency=100)
     runner = make_runner(database, Worker(), until_idle=False, delivery=config)
-    runner._deliverer = Mortal(config, receiver)
+    runner.outgoing.deliverer = Mortal(config, receiver)
     serving = asyncio.create_task(runner.run())
     deadline = time.monotonic() + seconds
     while await asyncio.to_thread(unsettled, database):

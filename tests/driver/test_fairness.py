@@ -14,7 +14,7 @@ from tests.driver.runner_kit import linear, make_runner
 from tests.support import tenants
 from tests.support.database import TestDatabase
 
-from pgbpm import runner as runner_module
+from pgbpm import tenants as tenants_module
 from pgbpm.devtools import scratch
 from pgbpm.worker import Task, Worker
 
@@ -102,8 +102,8 @@ def test_a_runner_goes_round(
     """More tenants than a runner keeps: it serves them in rounds, the noisy one batch by batch."""
     quiet, noise, batch = (MANY, 20_000, 100) if NIGHTLY else (120, 600, 10)
     if not NIGHTLY:
-        monkeypatch.setattr(runner_module, "_MOST_RESIDENT", 20)
-        monkeypatch.setattr(runner_module, "_PAGE", 25)
+        monkeypatch.setattr(tenants_module, "MOST_RESIDENT", 20)
+        monkeypatch.setattr(tenants_module, "PAGE", 25)
     order: list[str] = []
     began = 0.0
     quiet_done = 0.0

@@ -202,6 +202,70 @@ def test_a_tick_finds_stragglers_too(
     kit.run_out(database, ["rang", "read", "flash"])
 
 
+def _told(database: TestDatabase, process: str) -> list[str]:
+    """The events of one process, in the order in which they are told."""
+    return [
+        row["event_type"]
+        for row in database.rows(
+            "select e.event_type from bpm_core.event_outbox e"
+            "  join bpm_core.workflow_instance w on w.id = e.aggregate_id"
+            " where w.process_instance_id = %s and e.state = 'Published' order by e.published_no",
+            [process],
+        )
+    ]
+
+
+def _event_behind(database: TestDatabase, pick: Picker, *, held: bool) -> list[str]:
+    """An event commits behind what was published meanwhile, and another of its instance follows."""
+    with Session(database) as writer, _long_writer(database, held):
+        pick()
+        writer.begin()
+        process = writer.one("select process_instance_id from bpm.start_process('told')")
+        kit.start(database, "told", 3)
+        assert len(pick()) == 3
+        assert pick() == []
+        writer.commit()
+        database.rows("select bpm.cancel_process(%s)", [process["process_instance_id"]])
+        pick()
+    return _told(database, process["process_instance_id"])
+
+
+def _tell(database: TestDatabase) -> None:
+    kit.deploy(database, kit.process("told", "start > told-job > end"))
+    database.rows("select bpm.subscribe_events('listener', 'told')")
+
+
+@pytest.mark.parametrize("held", [False, True], ids=["free", "held"])
+def test_events_of_one_instance_keep_their_order(fresh_database: TestDatabase, held: bool) -> None:
+    """Publishing has a position, too, but never passes over what can still appear."""
+    _tell(fresh_database)
+    with Session(fresh_database) as ticks:
+        pick = ticker(ticks, "domain_events")
+        for _ in range(3):
+            told = _event_behind(fresh_database, pick, held=held)
+            assert told == ["InstanceStarted", "InstanceCancelled"]
+    kit.run_out(fresh_database, ["told-job"])
+
+
+def test_a_publisher_that_goes_on_from_what_it_reached_mixes_them_up(
+    fresh_database: TestDatabase,
+) -> None:
+    """The test above can fail."""
+    _tell(fresh_database)
+    kit.mutate(
+        fresh_database,
+        "bpm_core.tick_domain_events(text,integer,bpm_core.pick_position,timestamptz)",
+        r"e\.seq > v_safe",
+        "e.seq > greatest(v_safe, v_mark)",
+    )
+    with Session(fresh_database) as ticks:
+        pick = ticker(ticks, "domain_events")
+        assert _event_behind(fresh_database, pick, held=True) == ["InstanceCancelled"]
+    kit.run_out(fresh_database, ["told-job"])
+    for table in ("event_outbox", "event_subscription", "event_stream"):  # the audit would object
+        fresh_database.rows(f"delete from bpm_core.{table}")
+
+
 def test_more_stragglers_than_one_claim_takes(database: TestDatabase) -> None:
     """A batch of stragglers larger than the limit comes out whole, claim after claim."""
     with Session(database) as claims, Session(database) as writer:

@@ -119,6 +119,7 @@ _SYSTEM = [
     "jsonb_each", "jsonb_object_keys", "pg_has_role", "current_setting", "set_config",
     "gen_random_uuid", "date_trunc", "encode", "decode", "convert_to", "btrim", "replace",
     "to_regclass", "pg_try_advisory_xact_lock", "pg_advisory_xact_lock", "unnest", "array_length",
+    "pg_try_advisory_xact_lock_shared", "pg_notify",
     "cardinality", "generate_series", "hashtextextended", "texteq", "uuid_eq", "jsonb_path_match",
     "jsonb_path_exists", "jsonb_path_query_first", "to_char", "regexp_replace", "regexp_matches",
     "string_to_array", "array_to_string", "split_part", "octet_length", "nameeq", "timestamptz_gt",

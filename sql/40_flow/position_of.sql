@@ -1,0 +1,9 @@
+-- A number as the time in a picker's position, for pickers that go by numbers: so many seconds after 1970. number_at is the way back.
+-- Returns:  timestamptz.
+create or replace function bpm_core.position_of(p_number bigint)
+returns timestamptz
+language sql immutable
+set search_path = pg_catalog, pg_temp
+as $$
+  select timestamptz 'epoch' + p_number * interval '1 second'
+$$;
