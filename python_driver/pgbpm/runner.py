@@ -362,7 +362,7 @@ class Runner:
         group.positions[tenant] = claim.positions
         group.slots.take(len(claim.items))
         self._attempts.start(tenant, claim, group.handlers, group.slots)
-        return Look(found=bool(claim.items), due_in=claim.due_in)
+        return Look(found=bool(claim.items), due_in=claim.due_in, taken=len(claim.items))
 
     async def _claim_commands(self, tenant: str) -> Look:
         free = await self._send_slots.wait()
@@ -382,7 +382,7 @@ class Runner:
             sending = asyncio.create_task(self._deliver(tenant, command, claim))
             self._sending.add(sending)
             sending.add_done_callback(self._sent)
-        return Look(found=bool(claim.items), due_in=claim.due_in)
+        return Look(found=bool(claim.items), due_in=claim.due_in, taken=len(claim.items))
 
     async def _deliver(self, tenant: str, command: dict[str, Any], claim: Claim) -> None:
         lease = _seconds(command["lease_until"]) - claim.server_time
@@ -510,8 +510,12 @@ class Runner:
 
     async def _refresh_tenants(self) -> bool:
         """Serve all tenants there are, if these are few; whether there are any."""
-        tenants = self._tenants
-        if tenants is None:
+        given = self._tenants
+        if given is not None:
+            tenants = await self._repeater(
+                "tenants", lambda: self._gateway.weights(given), look=True
+            )
+        else:
             tenants = await self._repeater(
                 "tenants_with_work",
                 lambda: self._gateway.granted_tenants(_MOST_RESIDENT + 1),
@@ -522,8 +526,8 @@ class Runner:
             self._serve_these(tenants)
         return bool(tenants)
 
-    def _serve_these(self, tenants: list[str], *, once: bool = False) -> None:
-        self._serving = tenants
+    def _serve_these(self, tenants: dict[str, int], *, once: bool = False) -> None:
+        self._serving = list(tenants)
         for a_round in self._rounds:
             a_round.serve(tenants, once=once)
 
@@ -541,13 +545,16 @@ class Runner:
 
     async def _go_round(self) -> None:
         """One round of the tenants that have work, page by page: each look is taken once in each
-        of them, so none waits for longer than a round. After a round without any a pause."""
+        of them whose turn it is by its weight, so with equal weights none waits for longer than a
+        round. After a round without any a pause."""
         runner = self._config.runner
         longest = runner.poll_max_ms / 1000
         within = max(longest, runner.idle_grace_s) if self._until_idle else longest
         activity, seen = self._activity, 0
         after: str | None = None
         self._stirred.clear()
+        for a_round in self._rounds:
+            a_round.begin_round()
         while True:
             page = await self._repeater(
                 "tenants_with_work",
@@ -560,7 +567,7 @@ class Runner:
                 await a_round.passed()
             if len(page) < _PAGE:
                 break
-            after = page[-1]
+            after = next(reversed(page))
         self._idle_round = -1 if seen else activity
         if self._activity != activity:
             self._round_pause = 0.0
