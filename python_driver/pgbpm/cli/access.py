@@ -187,8 +187,8 @@ def quota(
     """Let at most BOUND tasks of the tenant ID be in hand at once, of all types; or "none"."""
     with app.connect() as conn:
         row = app.call(
-            conn, "set_tenant_quota", p_bounded_tenant_id=id, p_bound=NULL if bound is None else bound, p_reason=reason,
-            p_actor=actor,
+            conn, "set_tenant_quota", p_bounded_tenant_id=id,
+            p_bound=NULL if bound is None else bound, p_reason=reason, p_actor=actor,
         )[0]  # fmt: skip
         wake_runners(conn)
     emit({"tenant_id": id, "bound": bound, "before": row["set_tenant_quota"]}, as_json)
