@@ -1132,7 +1132,6 @@ create table bpm_core.timer (
   catch_up             text not null default 'Once' check (catch_up in ('Once', 'All', 'Skip')),
   status               bpm_core.timer_status not null default 'Scheduled',
   primary key (tenant_id, id),
-  foreign key (tenant_id, workflow_instance_id) references bpm_core.workflow_instance,
   foreign key (tenant_id, process_version_id) references bpm_core.process_version,
   check ((workflow_instance_id is null) <> (process_version_id is null))
 ) with (fillfactor = 80, autovacuum_vacuum_scale_factor = 0.02);
@@ -1159,7 +1158,6 @@ create table bpm_core.subscription (
   created_at           timestamptz not null,
   last_met             boolean not null default false,
   primary key (tenant_id, id),
-  foreign key (tenant_id, workflow_instance_id) references bpm_core.workflow_instance,
   foreign key (tenant_id, process_version_id) references bpm_core.process_version,
   check ((workflow_instance_id is null) <> (process_version_id is null))
 ) with (fillfactor = 80, autovacuum_vacuum_scale_factor = 0.02);
@@ -1191,6 +1189,7 @@ create table bpm_core.message (
 create index message_buffered on bpm_core.message (name, correlation_key, received_at, id) where state = 'Buffered';
 -- As with inbox_due: what is always true keeps it from look-ups by key, whose conditions do not prove it.
 create index message_expiry on bpm_core.message (tenant_id, expires_at, id) where state = 'Buffered' and expires_at is not null;
+create index message_of_start on bpm_core.message (started_id) where started_id is not null;
 create unique index message_of_subscription on bpm_core.message (correlated_to, tenant_id) where correlated_to is not null;
 comment on column bpm_core.message.correlated_to is 'The subscription that gets it; at most one message per subscription.';
 comment on column bpm_core.message.started_id is 'The workflow instance it started.';
@@ -1321,7 +1320,6 @@ create table bpm_core.task_instance (
   type_slot            integer,
   tenant_slot          integer,
   primary key (tenant_id, id),
-  foreign key (tenant_id, token_id) references bpm_core.token,
   check (state <> 'Executing' or (worker_id is not null and lease_until is not null and claimed_at is not null)),
   check (state not in ('Ready', 'Held') or (worker_id is null and lease_until is null and claimed_at is null)),
   check (attempt <= max_attempts),
@@ -1521,7 +1519,6 @@ create table bpm_core.approval_record (
   primary key (tenant_id, id),
   unique (workflow_instance_id, node_id, token_id, visit, tenant_id),
   foreign key (tenant_id, workflow_instance_id) references bpm_core.workflow_instance,
-  foreign key (tenant_id, token_id) references bpm_core.token,
   check ((status in ('Approved', 'Rejected', 'Expired')) = (decided_by is not null and decided_at is not null)),
   check (effect = 'Pending' or status <> 'Pending'),
   check (due_at is not distinct from least(expires_at, remind_at, escalate_at)),
@@ -1584,13 +1581,13 @@ create table bpm_core.review (
   superseded_by        uuid,
   created_at           timestamptz not null,
   primary key (tenant_id, id),
-  foreign key (tenant_id, workflow_instance_id) references bpm_core.workflow_instance,
   foreign key (tenant_id, task_instance_id, attempt) references bpm_core.result,
   foreign key (tenant_id, superseded_by) references bpm_core.review,
   check ((state = 'Decided') = (decision is not null and actor is not null and decided_at is not null)),
   check ((state = 'Superseded') = (superseded_by is not null))
 ) with (fillfactor = 85);
 create unique index review_standing on bpm_core.review (task_instance_id, attempt, tenant_id) where state in ('Open', 'Decided');
+create index review_of_result on bpm_core.review (task_instance_id, attempt);
 create index review_of_instance on bpm_core.review (workflow_instance_id);
 create index review_of_successor on bpm_core.review (superseded_by) where superseded_by is not null;
 create index review_open on bpm_core.review (tenant_id, created_at, id) where state = 'Open';
@@ -1714,6 +1711,7 @@ comment on column bpm_core.delivery_attempt.reported is 'What the runner reporte
 comment on column bpm_core.delivery_attempt.outcome is 'The state the command went to; the answer to an unchanged repeat.';
 
 alter table bpm_core.dead_letter add foreign key (tenant_id, outbox_id) references bpm_core.outbox;
+create index dead_letter_of_command on bpm_core.dead_letter (outbox_id) where outbox_id is not null;
 
 create type bpm_core.breaker_state as enum ('Closed', 'Open', 'HalfOpen');
 
@@ -2000,3 +1998,44 @@ comment on type bpm_core.health_check is 'One check of ready(): only a required 
 -- A foreign key that ties columns of ours to a table of the host; identity is the name of the constraint.
 create type bpm_core.identity_tie as (
   identity text, bound_table regclass, columns text[], host_table regclass, host_columns text[], is_valid boolean);
+
+create table bpm_core.removed_instance (
+  tenant_id          text collate "C" not null default '',
+  id                 uuid not null,
+  process_version_id uuid not null,
+  workflow_instances uuid[] not null,
+  business_key       text collate "C",
+  status             bpm_core.process_status not null check (status in ('Completed', 'Failed', 'Cancelled')),
+  created_at         timestamptz not null,
+  ended_at           timestamptz not null,
+  removed_at         timestamptz not null,
+  seq                bigint not null,
+  audit_id           uuid not null,
+  primary key (tenant_id, id)
+) with (autovacuum_vacuum_insert_scale_factor = 0.1);
+create index removed_instance_of_key on bpm_core.removed_instance (business_key) where business_key is not null;
+comment on table bpm_core.removed_instance is 'What is left of a process instance that retention removed: that it was, how it ended, and when it went. Leaves itself when the last of its history has been dropped and no idempotency key speaks of it.';
+comment on column bpm_core.removed_instance.process_version_id is 'No foreign key: the definition may be deleted once nothing runs on it any more.';
+comment on column bpm_core.removed_instance.workflow_instances is 'Its workflow instances, those of calls included: under these ids its history is found as long as it is kept.';
+comment on column bpm_core.removed_instance.seq is 'Of the sequence of history, so that a trail has one order.';
+comment on column bpm_core.removed_instance.audit_id is 'The row of audit_event of the batch it went with: by whom, and how many rows of what.';
+
+create table bpm_core.retention_pass (
+  tenant_id   text collate "C" not null default '',
+  kind        text collate "C" not null check (kind in ('instances', 'events', 'messages', 'traces', 'history')),
+  reached     uuid,
+  began_at    timestamptz not null,
+  removed     bigint not null default 0,
+  kept        bigint not null default 0,
+  reasons     jsonb not null default '{}' check (jsonb_typeof(reasons) = 'object'),
+  oldest_kept uuid,
+  done_at     timestamptz,
+  primary key (tenant_id, kind)
+) with (fillfactor = 50, autovacuum_vacuum_scale_factor = 0.02);
+comment on table bpm_core.retention_pass is 'Where retention stands in a tenant, and what it did: whoever removes holds the row. A pass goes once along the primary key, so that no call walks over the dead index entries of those before it.';
+comment on column bpm_core.retention_pass.reached is 'The last one looked at; null: no pass is under way.';
+comment on column bpm_core.retention_pass.reasons is 'Why what has had its time was kept: how many for each reason.';
+comment on column bpm_core.retention_pass.done_at is 'When the last whole pass ended.';
+
+-- A process instance that has had its time, with its workflow instances.
+create type bpm_core.removable as (process_instance_id uuid, workflow_instances uuid[], reason text);

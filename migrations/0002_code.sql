@@ -239,6 +239,18 @@ begin
 end
 $$;
 
+-- from 00_foundation/id_at.sql
+-- The least identifier that can have been drawn at a time (new_id): what was made before it sorts before it.
+-- Returns:  uuid; null for a time of before 1970 or none.
+create or replace function bpm_core.id_at(p_at timestamptz)
+returns uuid
+language sql immutable parallel safe
+as $$
+  select (left(h.hex, 12) || '7' || right(h.hex, 3) || '8000000000000000')::uuid
+    from (select lpad(to_hex((extract(epoch from p_at) * 65536000)::bigint), 16, '0') as hex) h
+   where p_at >= '1970-01-01Z' and p_at < 'infinity'
+$$;
+
 -- from 00_foundation/is_granted.sql
 -- Does a grant give this role this capability for this tenant? Grants to roles the caller is a member of count; a superuser is a member of all.
 -- In PL/pgSQL because a SQL function would be planned anew with every call of every public function. Every step looks up by key: a server of ten thousand
@@ -528,6 +540,10 @@ begin
       ('engine.time_zone', null, null),
       ('engine.timer_batch_size', 1, 1000),
       ('engine.timer_poll_interval_ms', 10, 3600000),
+      ('retention.event_days', 7, 36500),
+      ('retention.history_months', 1, 1200),
+      ('retention.instance_days', 0, 36500),
+      ('retention.process_days', null, null),
       ('catalog.max_bpmn_bytes', 1024, 100000000)) k(name, lowest, highest)
    where k.name = p_name;
   if not found then
@@ -541,6 +557,12 @@ begin
   elsif p_name = 'engine.approval_policies' then
     if jsonb_typeof(p_value) <> 'object' or exists (select from jsonb_each(p_value) e where bpm_core.approval_problem(e.value) is not null) then
       return format('%s takes an object of task types with their approval policies, not %s.', p_name, left(p_value::text, 500));
+    end if;
+  elsif p_name = 'retention.process_days' then
+    if jsonb_typeof(p_value) <> 'object' or exists (
+         select from jsonb_each(p_value) e
+          where e.value <> 'null' and (jsonb_typeof(e.value) <> 'number' or (e.value)::numeric % 1 <> 0 or (e.value)::numeric not between 0 and 36500)) then
+      return format('%s takes an object of process codes with whole numbers of days from 0 to 36500, or null for ever, not %s.', p_name, left(p_value::text, 500));
     end if;
   elsif r_known.lowest is null then
     if jsonb_typeof(p_value) <> 'array'
@@ -13927,6 +13949,24 @@ begin
 end
 $$;
 
+-- from 40_flow/last_status.sql
+-- The status of a process instance; of one that was removed, the one it ended with.
+-- Returns:  process_status; null: there never was one, or nothing is left of it.
+create or replace function bpm_core.last_status(p_tenant_id text, p_process_instance_id uuid)
+returns bpm_core.process_status
+language plpgsql stable
+set search_path = pg_catalog, pg_temp
+set plan_cache_mode = force_generic_plan
+set enable_seqscan = off  set enable_hashjoin = off  set enable_mergejoin = off
+set jit = off
+as $$
+begin
+  return coalesce(
+    (select p.status from bpm_core.process_instance p where p.tenant_id = p_tenant_id and p.id = p_process_instance_id),
+    (select r.status from bpm_core.removed_instance r where r.tenant_id = p_tenant_id and r.id = p_process_instance_id));
+end
+$$;
+
 -- from 40_flow/leave_by_timers.sql
 -- What fired timers do: a catch event lets its token go on; one behind an event-based gateway closes the other branches first; an interrupting
 -- boundary closes its host and takes the token; one that does not interrupt sends a new token and leaves the host alone; the start event of an event
@@ -14619,6 +14659,33 @@ begin
     perform bpm_core.fail('BP422', r_mapped.problem || ': ' || (r_mapped.detail)::text, r_mapped.detail);
   end if;
   return r_mapped.mapped;
+end
+$$;
+
+-- from 40_flow/messages_of.sql
+-- The messages that workflow instances got, or that started them.
+-- Returns:  uuid[].
+create or replace function bpm_core.messages_of(p_tenant_id text, p_workflows uuid[])
+returns uuid[]
+language plpgsql stable
+set search_path = pg_catalog, pg_temp
+set plan_cache_mode = force_generic_plan
+set enable_seqscan = off  set enable_hashjoin = off  set enable_mergejoin = off
+set jit = off
+as $$
+begin
+  return array(
+    select m.id
+      from unnest(p_workflows) i(id)
+     cross join lateral (select t.id from bpm_core.token t where t.workflow_instance_id = i.id offset 0) t
+     cross join lateral (select s.id from bpm_core.subscription s where s.token_id = t.id offset 0) s
+     cross join lateral (select m.id, m.tenant_id from bpm_core.message m where m.correlated_to = s.id offset 0) m
+     where m.tenant_id = p_tenant_id
+    union all
+    select m.id
+      from unnest(p_workflows) i(id)
+     cross join lateral (select m.id, m.tenant_id from bpm_core.message m where m.started_id = i.id offset 0) m
+     where m.tenant_id = p_tenant_id);
 end
 $$;
 
@@ -16849,6 +16916,176 @@ as $$
     from (select i.* from unnest(p_items) i where i.code is not null order by i.kind, i.node_id, i.id limit 100) i
 $$;
 
+-- from 40_flow/remove_messages.sql
+-- One page of a pass over the messages of a tenant: those that expired before the cutoff and reached nobody go. What reached somebody goes with its instance.
+-- Returns:  next: the last one looked at; null: there are no more. removed.
+-- Writes:   message. Locks: messages, skip locked.
+create or replace function bpm_core.remove_messages(p_tenant_id text, p_after uuid, p_limit integer, p_cutoff timestamptz, out next uuid, out removed integer)
+language plpgsql volatile
+set search_path = pg_catalog, pg_temp
+set plan_cache_mode = force_generic_plan
+set enable_seqscan = off  set enable_hashjoin = off  set enable_mergejoin = off
+set jit = off
+set enable_sort = off
+as $$
+declare
+  v_walked uuid[];
+begin
+  v_walked := array(
+    select m.id from bpm_core.message m
+     where m.tenant_id = p_tenant_id and m.id > p_after and m.id < bpm_core.id_at(p_cutoff + interval '1 minute')
+     order by m.id
+     limit p_limit);
+  delete from bpm_core.message x
+   where x.ctid = any (array(
+    select m.ctid
+      from (select p_tenant_id as tenant_id, w.id from unnest(v_walked) w(id) offset 0) w
+     cross join lateral (select m.ctid, m.state, m.received_at, m.expires_at from bpm_core.message m
+                          where m.tenant_id = w.tenant_id and m.id = w.id for no key update skip locked) m
+     where m.state = 'Expired' and greatest(m.received_at, m.expires_at) <= p_cutoff));
+  get diagnostics removed = row_count;
+  next := case when cardinality(v_walked) = p_limit then v_walked[p_limit] end;
+end
+$$;
+
+-- from 40_flow/remove_paths.sql
+-- Where workflow instances of the past went: joins, scopes, tokens; at last they themselves and their process instances.
+-- Returns:  jsonb, how many rows of each table. Locks: nothing that lock_to_remove does not hold already.
+create or replace function bpm_core.remove_paths(p_tenant_id text, p_processes uuid[], p_workflows uuid[])
+returns jsonb
+language plpgsql volatile
+set search_path = pg_catalog, pg_temp
+set plan_cache_mode = force_generic_plan
+set enable_seqscan = off  set enable_hashjoin = off  set enable_mergejoin = off
+set jit = off
+as $$
+declare
+  v_rows jsonb := '{}'::jsonb;
+  v_n    integer;
+begin
+  delete from bpm_core.parallel_join_arrival x
+   where x.ctid = any (array(
+    select x.ctid
+      from (select p_tenant_id as tenant_id, k.id from unnest(p_workflows) k(id) offset 0) k
+     cross join lateral (select x.ctid from bpm_core.parallel_join_arrival x where x.tenant_id = k.tenant_id and x.workflow_instance_id = k.id offset 0) x));
+  get diagnostics v_n = row_count;
+  v_rows := v_rows || jsonb_build_object('parallel_join_arrival', v_n);
+  delete from bpm_core.parallel_join x
+   where x.ctid = any (array(
+    select x.ctid
+      from (select p_tenant_id as tenant_id, k.id from unnest(p_workflows) k(id) offset 0) k
+     cross join lateral (select x.ctid from bpm_core.parallel_join x where x.tenant_id = k.tenant_id and x.workflow_instance_id = k.id offset 0) x));
+  get diagnostics v_n = row_count;
+  v_rows := v_rows || jsonb_build_object('parallel_join', v_n);
+  delete from bpm_core.inclusive_join x
+   where x.ctid = any (array(
+    select x.ctid
+      from (select p_tenant_id as tenant_id, k.id from unnest(p_workflows) k(id) offset 0) k
+     cross join lateral (select x.ctid from bpm_core.inclusive_join x where x.tenant_id = k.tenant_id and x.workflow_instance_id = k.id offset 0) x));
+  get diagnostics v_n = row_count;
+  v_rows := v_rows || jsonb_build_object('inclusive_join', v_n);
+  delete from bpm_core.scope x
+   where x.ctid = any (array(
+    select x.ctid
+      from unnest(p_workflows) k(id)
+     cross join lateral (select x.ctid, x.tenant_id from bpm_core.scope x where x.workflow_instance_id = k.id offset 0) x
+     where x.tenant_id = p_tenant_id));
+  get diagnostics v_n = row_count;
+  v_rows := v_rows || jsonb_build_object('scope', v_n);
+  delete from bpm_core.instance_migration x
+   where x.ctid = any (array(
+    select x.ctid
+      from (select p_tenant_id as tenant_id, k.id from unnest(p_workflows) k(id) offset 0) k
+     cross join lateral (select x.ctid from bpm_core.instance_migration x where x.tenant_id = k.tenant_id and x.workflow_instance_id = k.id offset 0) x));
+  get diagnostics v_n = row_count;
+  v_rows := v_rows || jsonb_build_object('instance_migration', v_n);
+  delete from bpm_core.token x
+   where x.ctid = any (array(
+    select x.ctid
+      from unnest(p_workflows) k(id)
+     cross join lateral (select x.ctid, x.tenant_id from bpm_core.token x where x.workflow_instance_id = k.id offset 0) x
+     where x.tenant_id = p_tenant_id));
+  get diagnostics v_n = row_count;
+  v_rows := v_rows || jsonb_build_object('token', v_n);
+  delete from bpm_core.workflow_instance x
+   where x.ctid = any (array(
+    select x.ctid
+      from (select p_tenant_id as tenant_id, k.id from unnest(p_workflows) k(id) offset 0) k
+     cross join lateral (select x.ctid from bpm_core.workflow_instance x where x.tenant_id = k.tenant_id and x.id = k.id offset 0) x));
+  get diagnostics v_n = row_count;
+  v_rows := v_rows || jsonb_build_object('workflow_instance', v_n);
+  delete from bpm_core.process_instance x
+   where x.ctid = any (array(
+    select x.ctid
+      from (select p_tenant_id as tenant_id, k.id from unnest(p_processes) k(id) offset 0) k
+     cross join lateral (select x.ctid from bpm_core.process_instance x where x.tenant_id = k.tenant_id and x.id = k.id offset 0) x));
+  get diagnostics v_n = row_count;
+  v_rows := v_rows || jsonb_build_object('process_instance', v_n);
+  return v_rows;
+end
+$$;
+
+-- from 40_flow/remove_waits.sql
+-- What workflow instances of the past waited for and left behind: messages, timers, waits, incidents, the ledger of compensation.
+-- Rows are found by key and deleted where they lie: nobody else can move them (lock_to_remove).
+-- Returns:  jsonb, how many rows of each table. Locks: nothing that lock_to_remove does not hold already.
+create or replace function bpm_core.remove_waits(p_tenant_id text, p_workflows uuid[])
+returns jsonb
+language plpgsql volatile
+set search_path = pg_catalog, pg_temp
+set plan_cache_mode = force_generic_plan
+set enable_seqscan = off  set enable_hashjoin = off  set enable_mergejoin = off
+set jit = off
+as $$
+declare
+  v_rows jsonb := '{}'::jsonb;
+  v_n    integer;
+begin
+  delete from bpm_core.message x
+   where x.ctid = any (array(
+    select x.ctid
+      from (select p_tenant_id as tenant_id, k.id from unnest(bpm_core.messages_of(p_tenant_id, p_workflows)) k(id) offset 0) k
+     cross join lateral (select x.ctid from bpm_core.message x where x.tenant_id = k.tenant_id and x.id = k.id offset 0) x));
+  get diagnostics v_n = row_count;
+  v_rows := v_rows || jsonb_build_object('message', v_n);
+  delete from bpm_core.timer x
+   where x.ctid = any (array(
+    select x.ctid
+      from unnest(p_workflows) k(id)
+     cross join lateral (select t.id from bpm_core.token t where t.workflow_instance_id = k.id offset 0) t
+     cross join lateral (select x.ctid, x.tenant_id from bpm_core.timer x where x.token_id = t.id offset 0) x
+     where x.tenant_id = p_tenant_id));
+  get diagnostics v_n = row_count;
+  v_rows := v_rows || jsonb_build_object('timer', v_n);
+  delete from bpm_core.subscription x
+   where x.ctid = any (array(
+    select x.ctid
+      from unnest(p_workflows) k(id)
+     cross join lateral (select t.id from bpm_core.token t where t.workflow_instance_id = k.id offset 0) t
+     cross join lateral (select x.ctid, x.tenant_id from bpm_core.subscription x where x.token_id = t.id offset 0) x
+     where x.tenant_id = p_tenant_id));
+  get diagnostics v_n = row_count;
+  v_rows := v_rows || jsonb_build_object('subscription', v_n);
+  delete from bpm_core.incident x
+   where x.ctid = any (array(
+    select x.ctid
+      from unnest(p_workflows) k(id)
+     cross join lateral (select x.ctid, x.tenant_id from bpm_core.incident x where x.workflow_instance_id = k.id offset 0) x
+     where x.tenant_id = p_tenant_id));
+  get diagnostics v_n = row_count;
+  v_rows := v_rows || jsonb_build_object('incident', v_n);
+  delete from bpm_core.compensation_record x
+   where x.ctid = any (array(
+    select x.ctid
+      from unnest(p_workflows) k(id)
+     cross join lateral (select x.ctid, x.tenant_id from bpm_core.compensation_record x where x.workflow_instance_id = k.id offset 0) x
+     where x.tenant_id = p_tenant_id));
+  get diagnostics v_n = row_count;
+  v_rows := v_rows || jsonb_build_object('compensation_record', v_n);
+  return v_rows;
+end
+$$;
+
 -- from 40_flow/reopen_cases.sql
 -- Opens business cases again under whose key something starts.
 -- Writes:   business_case, audit_event. Locks: business_case.
@@ -17048,9 +17285,7 @@ begin
       p_tenant_id, bpm_core.first_workflow(p_tenant_id, p_process_instance_id), p_upto), v_actor, p_reason, v_now);
   end if;
   return query
-  select p.id, v_start.workflow_instance_id, p.status::text, v_start.outcome is null
-    from bpm_core.process_instance p
-   where p.tenant_id = p_tenant_id and p.id = v_start.process_instance_id;
+  select v_start.process_instance_id, v_start.workflow_instance_id, bpm_core.last_status(p_tenant_id, v_start.process_instance_id)::text, v_start.outcome is null;
 end
 $$;
 
@@ -17970,7 +18205,7 @@ begin
   return query
   select s.item, case when coalesce(s.outcome, 'Done') = 'Done' then s.process_instance_id end,
          case when coalesce(s.outcome, 'Done') = 'Done' then s.workflow_instance_id end,
-         p.status::text, s.outcome is null, coalesce(s.outcome, 'Done'), s.message
+         coalesce(p.status, case when s.outcome = 'Done' then bpm_core.last_status(s.tenant_id, s.process_instance_id) end)::text, s.outcome is null, coalesce(s.outcome, 'Done'), s.message
     from (select p_tenant_id as tenant_id, s.* from unnest(v_starts) s offset 0) s
     left join bpm_core.process_instance p
       on p.tenant_id = s.tenant_id and p.id = s.process_instance_id
@@ -21878,6 +22113,95 @@ begin
 end
 $$;
 
+-- from 50_work/remove_tasks.sql
+-- The tasks of workflow instances of the past, their attempts, results, comments, links and letters. A result that facts rest on stays, with its attempt and
+-- the evidence it came with: it is where we know from.
+-- Returns:  jsonb, how many rows of each table. Locks: nothing that lock_to_remove does not hold already.
+create or replace function bpm_core.remove_tasks(p_tenant_id text, p_workflows uuid[], p_tasks uuid[])
+returns jsonb
+language plpgsql volatile
+set search_path = pg_catalog, pg_temp
+set plan_cache_mode = force_generic_plan
+set enable_seqscan = off  set enable_hashjoin = off  set enable_mergejoin = off
+set jit = off
+as $$
+declare
+  v_rows jsonb := '{}'::jsonb;
+  v_n    integer;
+begin
+  delete from bpm_core.dead_letter x
+   where x.ctid = any (array(
+    select x.ctid
+      from unnest(p_workflows) k(id)
+     cross join lateral (select x.ctid, x.tenant_id from bpm_core.dead_letter x where x.workflow_instance_id = k.id offset 0) x
+     where x.tenant_id = p_tenant_id));
+  get diagnostics v_n = row_count;
+  v_rows := v_rows || jsonb_build_object('dead_letter', v_n);
+  delete from bpm_core.task_comment x
+   where x.ctid = any (array(
+    select x.ctid
+      from unnest(p_tasks) k(id)
+     cross join lateral (select x.ctid, x.tenant_id from bpm_core.task_comment x where x.task_instance_id = k.id offset 0) x
+     where x.tenant_id = p_tenant_id));
+  get diagnostics v_n = row_count;
+  v_rows := v_rows || jsonb_build_object('task_comment', v_n);
+  delete from bpm_core.task_evidence x
+   where x.ctid = any (array(
+    select x.ctid
+      from (select p_tenant_id as tenant_id, k.id from unnest(p_tasks) k(id) offset 0) k
+     cross join lateral (select x.ctid from bpm_core.task_evidence x where x.tenant_id = k.tenant_id and x.task_instance_id = k.id offset 0) x));
+  get diagnostics v_n = row_count;
+  v_rows := v_rows || jsonb_build_object('task_evidence', v_n);
+  delete from bpm_core.task_event x
+   where x.ctid = any (array(
+    select x.ctid
+      from unnest(p_tasks) k(id)
+     cross join lateral (select x.ctid, x.tenant_id from bpm_core.task_event x where x.task_instance_id = k.id offset 0) x
+     where x.tenant_id = p_tenant_id));
+  get diagnostics v_n = row_count;
+  v_rows := v_rows || jsonb_build_object('task_event', v_n);
+  delete from bpm_core.rejected_result x
+   where x.ctid = any (array(
+    select x.ctid
+      from (select p_tenant_id as tenant_id, k.id from unnest(p_tasks) k(id) offset 0) k
+     cross join lateral (select x.ctid from bpm_core.rejected_result x where x.tenant_id = k.tenant_id and x.task_instance_id = k.id offset 0) x));
+  get diagnostics v_n = row_count;
+  v_rows := v_rows || jsonb_build_object('rejected_result', v_n);
+  delete from bpm_core.execution x
+   where x.ctid = any (array(
+    select x.ctid
+      from (select p_tenant_id as tenant_id, k.id from unnest(p_tasks) k(id) offset 0) k
+     cross join lateral (select x.ctid, x.tenant_id, x.task_instance_id, x.attempt from bpm_core.execution x where x.tenant_id = k.tenant_id and x.task_instance_id = k.id offset 0) x
+     where not exists (select from bpm_core.fact f where f.task_instance_id = x.task_instance_id and f.attempt = x.attempt and f.tenant_id is not distinct from x.tenant_id)));
+  get diagnostics v_n = row_count;
+  v_rows := v_rows || jsonb_build_object('execution', v_n);
+  delete from bpm_core.result_evidence x
+   where x.ctid = any (array(
+    select x.ctid
+      from (select p_tenant_id as tenant_id, k.id from unnest(p_tasks) k(id) offset 0) k
+     cross join lateral (select x.ctid, x.tenant_id, x.task_instance_id, x.attempt from bpm_core.result_evidence x where x.tenant_id = k.tenant_id and x.task_instance_id = k.id offset 0) x
+     where not exists (select from bpm_core.fact f where f.task_instance_id = x.task_instance_id and f.attempt = x.attempt and f.tenant_id is not distinct from x.tenant_id)));
+  get diagnostics v_n = row_count;
+  v_rows := v_rows || jsonb_build_object('result_evidence', v_n);
+  delete from bpm_core.result x
+   where x.ctid = any (array(
+    select x.ctid
+      from (select p_tenant_id as tenant_id, k.id from unnest(p_tasks) k(id) offset 0) k
+     cross join lateral (select x.ctid, x.tenant_id, x.task_instance_id, x.attempt from bpm_core.result x where x.tenant_id = k.tenant_id and x.task_instance_id = k.id offset 0) x
+     where not exists (select from bpm_core.fact f where f.task_instance_id = x.task_instance_id and f.attempt = x.attempt and f.tenant_id is not distinct from x.tenant_id)));
+  get diagnostics v_n = row_count;
+  v_rows := v_rows || jsonb_build_object('result', v_n);
+  delete from bpm_core.task_instance x
+   where x.ctid = any (array(
+    select x.ctid
+      from (select p_tenant_id as tenant_id, k.id from unnest(p_tasks) k(id) offset 0) k
+     cross join lateral (select x.ctid from bpm_core.task_instance x where x.tenant_id = k.tenant_id and x.id = k.id offset 0) x));
+  get diagnostics v_n = row_count;
+  v_rows := v_rows || jsonb_build_object('task_instance', v_n);
+  return v_rows;
+end
+$$;
+
 -- from 50_work/replayed_claim.sql
 -- What a claim with this request id has handed out, when its reply was lost and the worker asks again. Another caller with the same request is waited for
 -- first. Only what the worker still holds under that claim, and only until the first of its leases runs out: then the request is a new one.
@@ -22359,6 +22683,26 @@ returns bpm_core.trouble
 language sql immutable
 as $$
   select row(p_token, case when p_detail ? 'invalid' then 'InputInvalid' else 'ExpressionUndecidable' end, format('Task %s: %s.', p_token.node_id, p_problem), p_detail)::bpm_core.trouble
+$$;
+
+-- from 50_work/tasks_of.sql
+-- The tasks of workflow instances.
+-- Returns:  uuid[].
+create or replace function bpm_core.tasks_of(p_tenant_id text, p_workflows uuid[])
+returns uuid[]
+language plpgsql stable
+set search_path = pg_catalog, pg_temp
+set plan_cache_mode = force_generic_plan
+set enable_seqscan = off  set enable_hashjoin = off  set enable_mergejoin = off
+set jit = off
+as $$
+begin
+  return array(
+    select t.id
+      from unnest(p_workflows) i(id)
+     cross join lateral (select t.id, t.tenant_id from bpm_core.task_instance t where t.workflow_instance_id = i.id offset 0) t
+     where t.tenant_id = p_tenant_id);
+end
 $$;
 
 -- from 50_work/throw_error.sql
@@ -23903,6 +24247,51 @@ begin
       row(v_token, 'ReviewRejected', format('The result of %s was rejected: %s', v_token.node_id, p_reason),
           jsonb_build_object('review', p_review.id, 'rejected', p_review.task_instance_id))::bpm_core.trouble]);
   end if;
+end
+$$;
+
+-- from 60_decision/remove_decisions.sql
+-- The approvals with their votes and the reviews of workflow instances of the past. A review that facts rest on stays.
+-- Returns:  jsonb, how many rows of each table. Locks: nothing that lock_to_remove does not hold already.
+create or replace function bpm_core.remove_decisions(p_tenant_id text, p_workflows uuid[])
+returns jsonb
+language plpgsql volatile
+set search_path = pg_catalog, pg_temp
+set plan_cache_mode = force_generic_plan
+set enable_seqscan = off  set enable_hashjoin = off  set enable_mergejoin = off
+set jit = off
+as $$
+declare
+  v_rows jsonb := '{}'::jsonb;
+  v_n    integer;
+begin
+  delete from bpm_core.approval_vote x
+   where x.ctid = any (array(
+    select x.ctid
+      from unnest(p_workflows) k(id)
+     cross join lateral (select a.id from bpm_core.approval_record a where a.workflow_instance_id = k.id and a.tenant_id is not distinct from p_tenant_id offset 0) a
+     cross join lateral (select p_tenant_id as tenant_id, a.id offset 0) y
+     cross join lateral (select x.ctid from bpm_core.approval_vote x where x.tenant_id = y.tenant_id and x.approval_id = y.id offset 0) x));
+  get diagnostics v_n = row_count;
+  v_rows := v_rows || jsonb_build_object('approval_vote', v_n);
+  delete from bpm_core.approval_record x
+   where x.ctid = any (array(
+    select x.ctid
+      from unnest(p_workflows) k(id)
+     cross join lateral (select x.ctid, x.tenant_id from bpm_core.approval_record x where x.workflow_instance_id = k.id offset 0) x
+     where x.tenant_id = p_tenant_id));
+  get diagnostics v_n = row_count;
+  v_rows := v_rows || jsonb_build_object('approval_record', v_n);
+  delete from bpm_core.review x
+   where x.ctid = any (array(
+    select x.ctid
+      from unnest(p_workflows) k(id)
+     cross join lateral (select x.ctid, x.id, x.tenant_id from bpm_core.review x where x.workflow_instance_id = k.id offset 0) x
+     where x.tenant_id = p_tenant_id
+       and not exists (select from bpm_core.fact f where f.review_id = x.id and f.tenant_id is not distinct from x.tenant_id)));
+  get diagnostics v_n = row_count;
+  v_rows := v_rows || jsonb_build_object('review', v_n);
+  return v_rows;
 end
 $$;
 
@@ -25782,6 +26171,42 @@ begin
 end
 $$;
 
+-- from 70_delivery/remove_commands.sql
+-- The commands of workflow instances of the past, with their attempts.
+-- Returns:  jsonb, how many rows of each table. Locks: nothing that lock_to_remove does not hold already.
+create or replace function bpm_core.remove_commands(p_tenant_id text, p_workflows uuid[])
+returns jsonb
+language plpgsql volatile
+set search_path = pg_catalog, pg_temp
+set plan_cache_mode = force_generic_plan
+set enable_seqscan = off  set enable_hashjoin = off  set enable_mergejoin = off
+set jit = off
+as $$
+declare
+  v_rows jsonb := '{}'::jsonb;
+  v_n    integer;
+begin
+  delete from bpm_core.delivery_attempt x
+   where x.ctid = any (array(
+    select x.ctid
+      from unnest(p_workflows) k(id)
+     cross join lateral (select o.id from bpm_core.outbox o where o.workflow_instance_id = k.id and o.tenant_id is not distinct from p_tenant_id offset 0) o
+     cross join lateral (select p_tenant_id as tenant_id, o.id offset 0) y
+     cross join lateral (select x.ctid from bpm_core.delivery_attempt x where x.tenant_id = y.tenant_id and x.outbox_id = y.id offset 0) x));
+  get diagnostics v_n = row_count;
+  v_rows := v_rows || jsonb_build_object('delivery_attempt', v_n);
+  delete from bpm_core.outbox x
+   where x.ctid = any (array(
+    select x.ctid
+      from unnest(p_workflows) k(id)
+     cross join lateral (select x.ctid, x.tenant_id from bpm_core.outbox x where x.workflow_instance_id = k.id offset 0) x
+     where x.tenant_id = p_tenant_id));
+  get diagnostics v_n = row_count;
+  v_rows := v_rows || jsonb_build_object('outbox', v_n);
+  return v_rows;
+end
+$$;
+
 -- from 70_delivery/resend_until.sql
 -- Until when a command the receiver may have seen may be sent again: its whole lease must lie within the receiver's memory of our key.
 -- Returns:  timestamptz.
@@ -26755,6 +27180,47 @@ returns bytea
 language sql immutable parallel safe
 as $$ select sha256(convert_to(p_actions::text, 'UTF8')) $$;
 
+-- from 75_intake/delete_events.sql
+-- Deletes events, with their decisions, evidence links and closed letters.
+-- Returns:  integer, how many. Locks: none besides.
+create or replace function bpm_core.delete_events(p_tenant_id text, p_events uuid[])
+returns integer
+language plpgsql volatile
+set search_path = pg_catalog, pg_temp
+set plan_cache_mode = force_generic_plan
+set enable_seqscan = off  set enable_hashjoin = off  set enable_mergejoin = off
+set jit = off
+as $$
+declare
+  v_n integer;
+begin
+  delete from bpm_core.event_evidence x
+   where x.ctid = any (array(
+    select x.ctid
+      from (select p_tenant_id as tenant_id, k.id from unnest(p_events) k(id) offset 0) k
+     cross join lateral (select x.ctid from bpm_core.event_evidence x where x.tenant_id = k.tenant_id and x.event_id = k.id offset 0) x));
+  delete from bpm_core.routing_decision x
+   where x.ctid = any (array(
+    select x.ctid
+      from unnest(p_events) k(id)
+     cross join lateral (select x.ctid, x.tenant_id from bpm_core.routing_decision x where x.event_id = k.id offset 0) x
+     where x.tenant_id = p_tenant_id));
+  delete from bpm_core.dead_letter x
+   where x.ctid = any (array(
+    select x.ctid
+      from unnest(p_events) k(id)
+     cross join lateral (select x.ctid, x.tenant_id from bpm_core.dead_letter x where x.event_id = k.id offset 0) x
+     where x.tenant_id = p_tenant_id));
+  delete from bpm_core.event x
+   where x.ctid = any (array(
+    select x.ctid
+      from (select p_tenant_id as tenant_id, k.id from unnest(p_events) k(id) offset 0) k
+     cross join lateral (select x.ctid from bpm_core.event x where x.tenant_id = k.tenant_id and x.id = k.id offset 0) x));
+  get diagnostics v_n = row_count;
+  return v_n;
+end
+$$;
+
 -- from 75_intake/delete_routing_rule.sql
 -- Deletes a routing rule. What it decided stays decided; events that wait are looked at anew without it.
 -- Returns:  one row: code.
@@ -27538,6 +28004,48 @@ begin
 end
 $$;
 
+-- from 75_intake/remove_events.sql
+-- One page of a pass over the events of a tenant: those decided before the cutoff go, with their decision, letters and links; one that is linked with an instance
+-- or a task goes after that. Its key is forgotten with it: sent once more it is taken for new.
+-- Returns:  next: the last one looked at; null: there are no more. removed. reasons: why what has had its time was kept, one each. oldest_kept.
+-- Writes:   event, event_evidence, routing_decision, dead_letter. Locks: events, skip locked.
+create or replace function bpm_core.remove_events(
+  p_tenant_id text, p_after uuid, p_limit integer, p_cutoff timestamptz, out next uuid, out removed integer, out reasons text[], out oldest_kept uuid)
+language plpgsql volatile
+set search_path = pg_catalog, pg_temp
+set plan_cache_mode = force_generic_plan
+set enable_seqscan = off  set enable_hashjoin = off  set enable_mergejoin = off
+set jit = off
+set enable_sort = off
+as $$
+declare
+  v_walked uuid[];
+  v_locked uuid[];
+  v_kept   uuid[];
+begin
+  v_walked := array(
+    select e.id from bpm_core.event e
+     where e.tenant_id = p_tenant_id and e.id > p_after and e.id < bpm_core.id_at(p_cutoff + interval '1 minute')
+     order by e.id
+     limit p_limit);
+  v_locked := array(
+    select e.id
+      from (select p_tenant_id as tenant_id, w.id from unnest(v_walked) w(id) offset 0) w
+     cross join lateral (select e.id, e.decided_at from bpm_core.event e where e.tenant_id = w.tenant_id and e.id = w.id for no key update skip locked) e
+     where e.decided_at <= p_cutoff);
+  v_kept := array(
+    select k.id
+      from (select p_tenant_id as tenant_id, k.* from unnest(v_locked) with ordinality k(id, n) offset 0) k
+     where exists (select from bpm_core.event_process_instance l where l.tenant_id = k.tenant_id and l.event_id = k.id)
+        or exists (select from bpm_core.task_event l where l.tenant_id = k.tenant_id and l.event_id = k.id)
+     order by k.n);
+  removed := bpm_core.delete_events(p_tenant_id, array(select l.id from unnest(v_locked) l(id) where l.id <> all (v_kept)));
+  next := case when cardinality(v_walked) = p_limit then v_walked[p_limit] end;
+  reasons := array(select 'linked' from unnest(v_kept));
+  oldest_kept := v_kept[1];
+end
+$$;
+
 -- from 75_intake/requeue_event.sql
 -- Gives an event that failed fresh attempts; the next tick looks at it. Its row is locked before its letter, as everywhere.
 -- Raises:   BP409 the letter was discarded. Writes: event, dead_letter, audit_event.
@@ -27857,6 +28365,33 @@ as $$
   select array[p_event_type, '*']
          || array(select array_to_string((string_to_array(p_event_type, '.'))[ : n.parts], '.') || '.*'
                     from generate_series(1, cardinality(string_to_array(p_event_type, '.')) - 1) n(parts))
+$$;
+
+-- from 75_intake/unlink_instances.sql
+-- The links of events with process instances of the past; the events stay, till their own time is over.
+-- Returns:  jsonb, how many rows of each table. Locks: nothing that lock_to_remove does not hold already.
+create or replace function bpm_core.unlink_instances(p_tenant_id text, p_processes uuid[])
+returns jsonb
+language plpgsql volatile
+set search_path = pg_catalog, pg_temp
+set plan_cache_mode = force_generic_plan
+set enable_seqscan = off  set enable_hashjoin = off  set enable_mergejoin = off
+set jit = off
+as $$
+declare
+  v_rows jsonb := '{}'::jsonb;
+  v_n    integer;
+begin
+  delete from bpm_core.event_process_instance x
+   where x.ctid = any (array(
+    select x.ctid
+      from unnest(p_processes) k(id)
+     cross join lateral (select x.ctid, x.tenant_id from bpm_core.event_process_instance x where x.process_instance_id = k.id offset 0) x
+     where x.tenant_id = p_tenant_id));
+  get diagnostics v_n = row_count;
+  v_rows := v_rows || jsonb_build_object('event_process_instance', v_n);
+  return v_rows;
+end
 $$;
 
 -- from 75_intake/wake_threads.sql
@@ -28209,6 +28744,36 @@ begin
 end
 $$;
 
+-- from 80_operation/close_pass.sql
+-- Writes down how far a pass of retention has come. p_reached null: it is at its end.
+-- Writes:   retention_pass.
+create or replace function bpm_core.close_pass(p_pass bpm_core.retention_pass, p_reached uuid, p_removed integer, p_reasons text[], p_oldest_kept uuid, p_now timestamptz)
+returns bpm_core.retention_pass
+language plpgsql volatile
+set search_path = pg_catalog, pg_temp
+set plan_cache_mode = force_generic_plan
+set enable_seqscan = off  set enable_hashjoin = off  set enable_mergejoin = off
+set jit = off
+as $$
+declare
+  r_pass bpm_core.retention_pass;
+begin
+  update bpm_core.retention_pass r
+     set reached = p_reached,
+         began_at = p_pass.began_at,
+         removed = p_pass.removed + p_removed,
+         kept = p_pass.kept + cardinality(p_reasons),
+         reasons = p_pass.reasons || (
+           select coalesce(jsonb_object_agg(w.reason, coalesce((p_pass.reasons ->> w.reason)::bigint, 0) + w.times), '{}')
+             from (select w.reason, count(*) as times from unnest(p_reasons) w(reason) group by w.reason) w),
+         oldest_kept = coalesce(p_pass.oldest_kept, p_oldest_kept),
+         done_at = case when p_reached is null then p_now else r.done_at end
+   where r.tenant_id = p_pass.tenant_id and r.kind = p_pass.kind
+  returning r.* into r_pass;
+  return r_pass;
+end
+$$;
+
 -- from 80_operation/count_ready.sql
 -- How many tasks of each type are ready, each counted to p_cap at most.
 -- Returns:  jsonb {task type: count}, at most 100 types.
@@ -28370,6 +28935,26 @@ begin
 end
 $$;
 
+-- from 80_operation/detach_history.sql
+-- Detaches one month of history and marks it as ours to be dropped: what somebody else detached, to keep it elsewhere, is left alone.
+-- Not concurrently: that cannot be done in a function, and it waits for every transaction that has read the table. The lock is held for a change of the catalog.
+-- Returns:  jsonb {until, rows (as estimated), bytes}.
+-- Raises:   55P03 the lock was not to be had.
+-- Writes:   tables. Locks: history_event, access exclusive.
+create or replace function bpm_core.detach_history(p_partition text, p_until timestamptz)
+returns jsonb
+language plpgsql volatile
+set search_path = pg_catalog, pg_temp
+as $$
+begin
+  execute format('alter table bpm_core.history_event detach partition bpm_core.%I', p_partition);
+  execute format('comment on table bpm_core.%I is %L', p_partition, 'pgbpm: history detached by retention, to be dropped');
+  return (select jsonb_build_object('until', p_until, 'rows', greatest(c.reltuples, 0)::bigint, 'bytes', pg_total_relation_size(c.oid))
+            from pg_class c
+           where c.oid = format('bpm_core.%I', p_partition)::regclass);
+end
+$$;
+
 -- from 80_operation/detach_identity.sql
 -- Unties columns of ours from the host's table. Nothing else changes on either side.
 -- Returns:  boolean, true.
@@ -28394,6 +28979,43 @@ begin
 exception
   when lock_not_available then
     perform bpm_core.fail('BP503', 'One of the tables is locked by somebody else.', null, 'Try again; nothing was changed.');
+end
+$$;
+
+-- from 80_operation/detached_history.sql
+-- A month of history that retention detached and that is still to be dropped.
+-- Returns:  text, the name of the table in bpm_core; null: there is none.
+create or replace function bpm_core.detached_history()
+returns text
+language sql stable
+set search_path = pg_catalog, pg_temp
+as $$
+  select c.relname::text
+    from pg_class c
+   where c.relnamespace = 'bpm_core'::regnamespace and c.relkind = 'r' and c.relname ~ '^history_event_y[0-9]{4,}m[0-9]{2}$' and not c.relispartition
+     and obj_description(c.oid, 'pg_class') = 'pgbpm: history detached by retention, to be dropped'
+   order by c.relname
+   limit 1
+$$;
+
+-- from 80_operation/drop_history.sql
+-- Drops a month of history that was detached.
+-- Returns:  jsonb {rows (as estimated), bytes}.
+-- Raises:   55P03 somebody reads it.
+-- Writes:   tables. Locks: the table, access exclusive.
+create or replace function bpm_core.drop_history(p_partition text)
+returns jsonb
+language plpgsql volatile
+set search_path = pg_catalog, pg_temp
+as $$
+declare
+  v_detail jsonb;
+begin
+  select jsonb_build_object('rows', greatest(c.reltuples, 0)::bigint, 'bytes', pg_total_relation_size(c.oid)) into v_detail
+    from pg_class c
+   where c.oid = format('bpm_core.%I', p_partition)::regclass;
+  execute format('drop table bpm_core.%I', p_partition);
+  return v_detail;
 end
 $$;
 
@@ -28439,6 +29061,8 @@ $$;
 
 -- from 80_operation/get_trail.sql
 -- Who decided what, on which version, and what went out with which receipt: one process instance, or all of a business key, oldest first.
+-- Of an instance that retention removed only the last row is left, InstanceRemoved: when and by whom, how it had ended, and the workflow instances under which
+-- bpm.history still shows it as long as its months are kept.
 -- p_after_seq: the seq of the last row of the page before.
 -- Returns:  rows: at, process_instance_id, seq, kind, actor, what (in words), node_id, node_name, version (code and number of the workflow it was pinned to
 --           then), note, evidence [{evidence_id, object_key, sha256}], facts [{subject, name, value}], command {command_id, destination, state, attempt,
@@ -28457,6 +29081,7 @@ as $$
 declare
   v_instances uuid[];
   v_workflows uuid[];
+  v_removed   uuid[];
   v_since     timestamptz;
 begin
   perform bpm_core.enter_call(p_tenant_id, 'reader');
@@ -28471,7 +29096,13 @@ begin
      where p.tenant_id = p_tenant_id
     union all
     select p.id from bpm_core.process_instance p where p.tenant_id = p_tenant_id and p.id = p_process_instance_id);
-  if v_instances = '{}' then
+  v_removed := array(
+    select r.id
+      from (select r.tenant_id, r.id from bpm_core.removed_instance r where r.business_key = p_business_key offset 0) r
+     where r.tenant_id = p_tenant_id
+    union all
+    select r.id from bpm_core.removed_instance r where r.tenant_id = p_tenant_id and r.id = p_process_instance_id);
+  if v_instances = '{}' and v_removed = '{}' then
     perform bpm_core.fail('BP404', format('There is no process instance %s.', coalesce(p_process_instance_id::text, 'with the key ' || p_business_key)), null,
       'The view bpm.instance lists those you may see.');
   end if;
@@ -28484,20 +29115,25 @@ begin
                 from (select p_tenant_id as tenant_id, i.id from unnest(v_instances) i(id) offset 0) i
                cross join lateral (select p.created_at from bpm_core.process_instance p where p.tenant_id = i.tenant_id and p.id = i.id offset 0) p);
   return query
-  select h.at, h.process_instance_id, h.seq, h.kind, h.actor, bpm_core.trail_words(h.kind, h.to_state, h.detail), h.node_id, n.name, d.code || ' ' || v.version,
-         coalesce(h.detail ->> 'note', h.detail ->> 'reason'), x.evidence, x.facts, x.command, h.detail
-    from (select h.* from bpm_core.trail_step h
-           where h.tenant_id = p_tenant_id and h.workflow_instance_id = any (v_workflows) and h.at >= v_since and h.seq > coalesce(p_after_seq, 0)
-           order by h.seq
-           limit p_limit
-          offset 0) h
-   cross join lateral (select v.version, v.definition_id from bpm_core.workflow_version v
-                        where v.tenant_id = h.tenant_id and v.id = h.workflow_version_id offset 0) v
-   cross join lateral (select d.code from bpm_core.workflow_definition d where d.tenant_id = h.tenant_id and d.id = v.definition_id offset 0) d
-    left join lateral (select n.name from bpm_core.workflow_node n
-                        where n.tenant_id = h.tenant_id and n.workflow_version_id = h.workflow_version_id and n.node_id = h.node_id offset 0) n on true
-   cross join lateral bpm_core.trail_proof(h.tenant_id, h.kind, h.actor, h.detail) x
-   order by h.seq;
+  select t.*
+    from (
+      select h.at, h.process_instance_id, h.seq, h.kind, h.actor, bpm_core.trail_words(h.kind, h.to_state, h.detail), h.node_id, n.name, d.code || ' ' || v.version,
+             coalesce(h.detail ->> 'note', h.detail ->> 'reason'), x.evidence, x.facts, x.command, h.detail
+        from (select h.* from bpm_core.trail_step h
+               where h.tenant_id = p_tenant_id and h.workflow_instance_id = any (v_workflows) and h.at >= v_since and h.seq > coalesce(p_after_seq, 0)
+               order by h.seq
+               limit p_limit
+              offset 0) h
+       cross join lateral (select v.version, v.definition_id from bpm_core.workflow_version v
+                            where v.tenant_id = h.tenant_id and v.id = h.workflow_version_id offset 0) v
+       cross join lateral (select d.code from bpm_core.workflow_definition d where d.tenant_id = h.tenant_id and d.id = v.definition_id offset 0) d
+        left join lateral (select n.name from bpm_core.workflow_node n
+                            where n.tenant_id = h.tenant_id and n.workflow_version_id = h.workflow_version_id and n.node_id = h.node_id offset 0) n on true
+       cross join lateral bpm_core.trail_proof(h.tenant_id, h.kind, h.actor, h.detail) x
+      union all
+      select r.* from bpm_core.removals_told(p_tenant_id, v_removed, coalesce(p_after_seq, 0)) r) t
+   order by t.seq
+   limit p_limit;
 end
 $$;
 
@@ -28531,6 +29167,22 @@ as $$
      and not exists (select from bpm_core.inbox i where i.tenant_id = w.tenant_id and i.target_id = w.id and i.kind = 'Sweep')
 $$;
 
+-- from 80_operation/history_bounds.sql
+-- The monthly partitions of history.
+-- Returns:  rows: partition, from_at, until_at, oldest first.
+create or replace function bpm_core.history_bounds()
+returns table (partition text, from_at timestamptz, until_at timestamptz)
+language sql stable
+set search_path = pg_catalog, pg_temp
+as $$
+  select c.relname::text, b.bounds[1]::timestamptz, b.bounds[2]::timestamptz
+    from pg_inherits i
+    join pg_class c on c.oid = i.inhrelid
+   cross join lateral (select regexp_match(pg_get_expr(c.relpartbound, c.oid), '^FOR VALUES FROM \(''([^'']+)''\) TO \(''([^'']+)''\)')) b(bounds)
+   where i.inhparent = 'bpm_core.history_event'::regclass
+   order by 2
+$$;
+
 -- from 80_operation/history_since.sql
 -- From when on is history kept? Instances older than the oldest partition have lost theirs and cannot be judged by it.
 -- Returns:  timestamptz, the lower bound of the oldest partition.
@@ -28543,6 +29195,44 @@ as $$
     from pg_inherits i
     join pg_class c on c.oid = i.inhrelid
    where i.inhparent = 'bpm_core.history_event'::regclass
+$$;
+
+-- from 80_operation/holders_of_history.sql
+-- The workflow instances that keep a month of history: they are still there, and began before it ended, so that rows of theirs may lie in it, which replay and the
+-- audit read (I-13, I-14). All tenants; found along their primary key, whose order is that of time.
+-- Returns:  one row: instances (up to 10,000 in each tenant), oldest, its tenant_id and when it began; 0 and null: nobody needs it.
+create or replace function bpm_core.holders_of_history(
+  p_until timestamptz, out instances bigint, out oldest uuid, out tenant_id text, out since timestamptz)
+language plpgsql stable
+set search_path = pg_catalog, pg_temp
+set plan_cache_mode = force_generic_plan
+set enable_seqscan = off  set enable_hashjoin = off  set enable_mergejoin = off
+set jit = off
+set enable_sort = off
+as $$
+declare
+  v_tenant text;
+  v_bound  constant uuid := bpm_core.id_at(p_until + interval '1 minute');
+  r_held   record;
+begin
+  instances := 0;
+  for v_tenant in
+    select t.tenant_id from bpm_core.tenant t
+  loop
+    select count(*) as n, (array_agg(h.id))[1] as first, (array_agg(h.created_at))[1] as created_at into r_held
+      from (select w.id, w.created_at
+              from bpm_core.workflow_instance w
+             where w.tenant_id = v_tenant and w.id < v_bound and w.created_at < p_until
+             order by w.id
+             limit 10000) h;
+    instances := instances + r_held.n;
+    if r_held.created_at < coalesce(since, 'infinity') then
+      oldest := r_held.first;
+      tenant_id := v_tenant;
+      since := r_held.created_at;
+    end if;
+  end loop;
+end
 $$;
 
 -- from 80_operation/horizon_holders.sql
@@ -28695,6 +29385,51 @@ as $$
    where k.contype = 'f' and k.conrelid in ('bpm_core.tenant'::regclass, 'bpm_core.session_scope_link'::regclass) and starts_with(k.conname, 'host_')
      and k.conparentid = 0
    order by 1
+$$;
+
+-- from 80_operation/instances_to_remove.sql
+-- The next process instances that have had their time, along the primary key, without a lock. A page ends after p_limit of them, after p_limit × 20 that were
+-- looked at, or where those found have more than p_limit × 20 tokens, so that what one transaction removes is bounded (but for one instance of many).
+-- Returns:  one row: chosen, in order; reached: the last one looked at; null: there are no more.
+create or replace function bpm_core.instances_to_remove(
+  p_tenant_id text, p_after uuid, p_limit integer, p_now timestamptz, out chosen uuid[], out reached uuid)
+language plpgsql stable
+set search_path = pg_catalog, pg_temp
+set plan_cache_mode = force_generic_plan
+set enable_seqscan = off  set enable_hashjoin = off  set enable_mergejoin = off
+set jit = off
+set enable_sort = off
+as $$
+declare
+  v_cutoff     timestamptz;
+  v_by_version jsonb;
+  v_latest     timestamptz;
+begin
+  select c.cutoff, c.by_version, c.latest into v_cutoff, v_by_version, v_latest from bpm_core.retention_cutoffs(p_tenant_id, p_now) c;
+  -- Ids are drawn in the order of time, so whatever ended by then was made before. A minute for clocks that were set.
+  with walked as materialized (
+    select p.id, p.ended_at <= case when v_by_version ? p.process_version_id::text then (v_by_version ->> p.process_version_id::text)::timestamptz
+                                    else v_cutoff end as is_due
+      from bpm_core.process_instance p
+     where p.tenant_id = p_tenant_id and p.id > p_after and p.id < bpm_core.id_at(v_latest + interval '1 minute')
+     order by p.id
+     limit p_limit * 20),
+  due as materialized (
+    select w.id, row_number() over () as n, sum(k.tokens) over (rows between unbounded preceding and 1 preceding) as before
+      from walked w
+     cross join lateral (
+       select count(*) as tokens
+         from (select i.id from bpm_core.workflow_instance i where i.process_instance_id = w.id offset 0) i
+        cross join lateral (select from bpm_core.token t where t.workflow_instance_id = i.id offset 0) t) k
+     where w.is_due
+     limit p_limit + 1),
+  cut as (
+    select d.id from due d where d.n > p_limit or d.before >= p_limit * 20 limit 1)
+  select coalesce((select array_agg(d.id) from due d where not exists (select from cut c where c.id <= d.id)), '{}'),
+         case when exists (select from cut) then (select max(w.id::text)::uuid from walked w where w.id < (select c.id from cut c))
+              when (select count(*) from walked) = p_limit * 20 then (select max(w.id::text)::uuid from walked w) end
+    into chosen, reached;
+end
 $$;
 
 -- from 80_operation/invariant_i_01.sql
@@ -29366,6 +30101,8 @@ as $$
            jsonb_build_object('instance_id', k.instance_id, 'response', k.response, 'hash_bytes', length(k.request_hash)))
     from bpm_core.idempotency_key k
     left join bpm_core.process_instance p on p.tenant_id = k.tenant_id and p.id = k.instance_id
+    -- Or it was removed since: its answer stands as long as its key.
+    left join bpm_core.removed_instance r on r.tenant_id = k.tenant_id and r.id = k.instance_id
     left join bpm_core.workflow_instance w on w.tenant_id = k.tenant_id and w.id = (k.response ->> 'workflow_instance_id')::uuid
     left join bpm_core.signal s on s.tenant_id = k.tenant_id and s.id = (k.response ->> 'signal_id')::uuid
    cross join lateral (values
@@ -29375,7 +30112,7 @@ as $$
       k.operation = 'start_process' and k.response is not null
       and ((k.response ->> 'process_instance_id')::uuid is distinct from k.instance_id
            or w.id is not null and w.process_instance_id is distinct from k.instance_id)),
-     ('the instance was never started', k.operation = 'start_process' and k.instance_id is not null and p.id is null),
+     ('the instance was never started', k.operation = 'start_process' and k.instance_id is not null and p.id is null and r.id is null),
      ('the signal was never sent as the answer says',
       k.operation = 'broadcast_signal' and k.response is not null
       and (s.id is null or (k.response ->> 'receivers')::integer is distinct from s.receivers))) x(rule, broken)
@@ -29862,6 +30599,137 @@ begin
 end
 $$;
 
+-- from 80_operation/leave_traces.sql
+-- Writes down what is about to be removed.
+-- p_audit_id: the row of the audit that will tell of it.
+-- Writes:   removed_instance.
+create or replace function bpm_core.leave_traces(p_tenant_id text, p_going bpm_core.removable[], p_audit_id uuid, p_now timestamptz)
+returns void
+language plpgsql volatile
+set search_path = pg_catalog, pg_temp
+set plan_cache_mode = force_generic_plan
+set enable_seqscan = off  set enable_hashjoin = off  set enable_mergejoin = off
+set jit = off
+as $$
+begin
+  insert into bpm_core.removed_instance (tenant_id, id, process_version_id, workflow_instances, business_key, status, created_at, ended_at, removed_at, seq, audit_id)
+  select p.tenant_id, p.id, p.process_version_id, g.workflow_instances, p.business_key, p.status, p.created_at, p.ended_at, p_now,
+         nextval('bpm_core.history_event_seq_seq'), p_audit_id
+    from (select p_tenant_id as tenant_id, g.* from unnest(p_going) g offset 0) g
+   cross join lateral (select p.* from bpm_core.process_instance p where p.tenant_id = g.tenant_id and p.id = g.process_instance_id offset 0) p;
+end
+$$;
+
+-- from 80_operation/lock_to_remove.sql
+-- Locks what is to be removed, whole instances only, waiting for nobody: with everything that could still be done to them shut out, it is asked again whether
+-- they may go. For update, unlike everywhere else: the row is deleted next, and a foreign key to it may be written just now.
+-- Returns:  removable[], of p_chosen in order, with the reason why one has to stay: busy, unfinished, command, dead_letter, incident, decision, review, message.
+-- Locks:    workflow_instance, process_instance, task_instance, for update, skip locked.
+create or replace function bpm_core.lock_to_remove(p_tenant_id text, p_chosen uuid[], p_now timestamptz)
+returns bpm_core.removable[]
+language plpgsql volatile
+set search_path = pg_catalog, pg_temp
+set plan_cache_mode = force_generic_plan
+set enable_seqscan = off  set enable_hashjoin = off  set enable_mergejoin = off
+set jit = off
+as $$
+declare
+  v_workflows uuid[];
+  v_processes uuid[];
+  v_busy      uuid[];
+  v_all       bpm_core.removable[];
+begin
+  v_workflows := array(
+    select w.id
+      from (
+        select p_tenant_id as tenant_id, i.id
+          from unnest(p_chosen) p(id)
+         cross join lateral (select w.id, w.tenant_id from bpm_core.workflow_instance w where w.process_instance_id = p.id offset 0) i
+         where i.tenant_id = p_tenant_id
+         order by i.id
+        offset 0) k
+     cross join lateral (select w.id from bpm_core.workflow_instance w where w.tenant_id = k.tenant_id and w.id = k.id for update skip locked) w);
+  v_processes := array(
+    select p.id
+      from (select p_tenant_id as tenant_id, k.id from unnest(p_chosen) k(id) order by k.id offset 0) k
+     cross join lateral (select p.id from bpm_core.process_instance p where p.tenant_id = k.tenant_id and p.id = k.id for update skip locked) p);
+  v_busy := array(
+    select i.id
+      from unnest(v_workflows) i(id)
+     cross join lateral (select count(*) as n from (select from bpm_core.task_instance t where t.workflow_instance_id = i.id offset 0) t) a
+     cross join lateral (select count(*) as n
+                           from (select from bpm_core.task_instance t where t.workflow_instance_id = i.id for update skip locked) t) l
+     where a.n <> l.n);
+  select array_agg(row(p.id, w.ids, case when p.id <> all (v_processes) or not w.ids <@ v_workflows or w.ids && v_busy then 'busy'
+                                         else bpm_core.reason_to_keep(p_tenant_id, p.id, w.ids, p_now) end)::bpm_core.removable order by p.n)
+    into v_all
+    from unnest(p_chosen) with ordinality p(id, n)
+   cross join lateral (select coalesce(array_agg(w.id), '{}') as ids
+                         from (select w.id, w.tenant_id from bpm_core.workflow_instance w where w.process_instance_id = p.id offset 0) w
+                        where w.tenant_id = p_tenant_id) w;
+  return coalesce(v_all, '{}');
+end
+$$;
+
+-- from 80_operation/maintain_history.sql
+-- Parts with one month of history that has had its time, as the setting retention.history_months says; by default none has. In two steps, each a call: it is detached, which
+-- needs the whole table for an instant and gives up if that is not to be had at once; then it is dropped, which takes as long as its files are large and hinders
+-- nobody. A month that any instance still there may have history in is kept. Call it until it returns no row that says Detached or Dropped.
+-- Returns:  one row: partition, action (Detached, Dropped, Kept), detail ({until, rows, bytes}; of Kept: {instances, oldest, tenant_id, since}); none: nothing is due.
+-- Raises:   BP403 not admin of the tenant without a name. BP503 the lock was not to be had in time: call again.
+-- Writes:   tables, audit_event, retention_pass. Locks: history_event, access exclusive, at most 200 ms waited for; then only the month that is dropped.
+create or replace function bpm.maintain_history(p_tenant_id text default '')
+returns table (partition text, action text, detail jsonb)
+language plpgsql volatile security definer
+set search_path = pg_catalog, pg_temp
+set lock_timeout = '200ms'
+as $$
+declare
+  v_months  integer;
+  v_now     timestamptz := bpm_core.now();
+  v_until   timestamptz;
+  v_holders record;
+begin
+  perform bpm_core.enter_call(p_tenant_id, 'admin');
+  if p_tenant_id <> '' then
+    perform bpm_core.fail('BP403', 'Partitions hold the history of all tenants; only an admin of the tenant without a name maintains them.');
+  end if;
+  partition := bpm_core.detached_history();
+  if partition is not null then
+    action := 'Dropped';
+    detail := bpm_core.drop_history(partition);
+    perform bpm_core.write_audit('', bpm_core.caller(), 'DropHistory', 'history', partition, null, null, detail);
+    return next;
+    return;
+  end if;
+  v_months := (bpm_core.setting_value('retention.history_months', 'null') #>> '{}')::integer;
+  select b.partition, b.until_at into partition, v_until
+    from bpm_core.history_bounds() b
+   where b.until_at <= (date_trunc('month', v_now at time zone 'UTC') - make_interval(months => v_months)) at time zone 'UTC'
+   order by b.until_at
+   limit 1;
+  if partition is null then
+    perform bpm_core.close_pass(bpm_core.open_pass('', 'history', v_now), null, 0, '{}', null, v_now);
+    return;
+  end if;
+  v_holders := bpm_core.holders_of_history(v_until);
+  if v_holders.instances > 0 then
+    action := 'Kept';
+    perform bpm_core.close_pass(bpm_core.open_pass('', 'history', v_now), null, 0, '{}', null, v_now);
+    detail := jsonb_build_object('until', v_until, 'instances', v_holders.instances, 'oldest', v_holders.oldest, 'tenant_id', v_holders.tenant_id,
+                                 'since', v_holders.since);
+  else
+    action := 'Detached';
+    detail := bpm_core.detach_history(partition, v_until);
+    perform bpm_core.write_audit('', bpm_core.caller(), 'DetachHistory', 'history', partition, null, null, detail);
+  end if;
+  return next;
+exception
+  when lock_not_available then
+    perform bpm_core.fail('BP503', 'The history table is in use by somebody else.', null, 'Call again; nothing was changed.');
+end
+$$;
+
 -- from 80_operation/maintain_partitions.sql
 -- Creates the monthly partitions of history that are missing: last month, this month, p_months ahead. Run it now and then; ready() warns in time.
 -- Returns:  one row per month: partition, action Created or Present.
@@ -29883,6 +30751,49 @@ begin
 exception
   when lock_not_available then
     perform bpm_core.fail('BP503', 'The history table is locked by somebody else.', null, 'Try again; nothing was changed.');
+end
+$$;
+
+-- from 80_operation/maintain_tenant.sql
+-- Removes what has had its time in one tenant, one bounded page of it; what is kept for how long is said by the settings retention.*, by default everything for
+-- ever. Call it until the outcome is Done: each call goes on where the last one stopped.
+-- p_kind: instances (process instances that ended, with everything in them), events (decided, with their links), messages (expired), traces (what is left of
+-- removed instances, when their history is gone).
+-- Returns:  one row: kind, outcome (Off: the settings keep all; Busy: somebody else is at it; More; Done: the end of a pass), removed by this call, rows of each
+--           table; and of the pass so far removed_in_pass, kept (had its time, but has to stay), reasons {reason: how many}, oldest_kept.
+-- Raises:   BP400 unknown kind. BP403. BP422 limit (1..10000).
+-- Writes:   what it removes, retention_pass, removed_instance, audit_event. Locks: what it removes, skip locked: it waits for nobody.
+create or replace function bpm.maintain_tenant(p_kind text default 'instances', p_limit integer default 500, p_tenant_id text default '')
+returns table (kind text, outcome text, removed integer, rows jsonb, removed_in_pass bigint, kept bigint, reasons jsonb, oldest_kept uuid)
+language plpgsql volatile security definer
+set search_path = pg_catalog, pg_temp
+set plan_cache_mode = force_generic_plan
+set enable_seqscan = off  set enable_hashjoin = off  set enable_mergejoin = off
+set jit = off
+set lock_timeout = '10s'
+as $$
+declare
+  v_now    timestamptz := bpm_core.now();
+  v_cutoff timestamptz;
+  r_pass   bpm_core.retention_pass;
+  r_page   record;
+begin
+  perform bpm_core.enter_call(p_tenant_id, 'admin');
+  if coalesce(p_kind, '') not in ('instances', 'events', 'messages', 'traces') then
+    perform bpm_core.fail('BP400', format('There is nothing called %L to be removed.', p_kind), jsonb_build_object('kind', p_kind),
+      'It is instances, events, messages or traces.');
+  elsif p_limit is null or p_limit not between 1 and 10000 then
+    perform bpm_core.fail('BP422', format('The limit must be 1 to 10000, not %s.', coalesce(p_limit::text, 'null')), jsonb_build_object('limit', p_limit));
+  end if;
+  v_cutoff := bpm_core.retention_cutoff(p_kind, p_tenant_id, v_now);
+  r_pass := case when v_cutoff is not null then bpm_core.open_pass(p_tenant_id, p_kind, v_now) end;
+  if r_pass.tenant_id is null then
+    return query select p_kind, case when v_cutoff is null then 'Off' else 'Busy' end, 0, '{}'::jsonb, 0::bigint, 0::bigint, '{}'::jsonb, null::uuid;
+    return;
+  end if;
+  r_page := bpm_core.remove_page(r_pass, p_limit, v_cutoff, bpm_core.caller(), v_now);
+  return query select p_kind, case when (r_page.pass).reached is null then 'Done' else 'More' end, r_page.removed, r_page.rows, (r_page.pass).removed,
+                      (r_page.pass).kept, (r_page.pass).reasons, (r_page.pass).oldest_kept;
 end
 $$;
 
@@ -30114,6 +31025,39 @@ as $$
       limit 1) c
 $$;
 
+-- from 80_operation/open_pass.sql
+-- Goes on with a pass of retention, or begins the next. One at a time in a tenant: whoever comes second is told so and goes.
+-- Returns:  retention_pass; null: somebody else is at it.
+-- Writes:   retention_pass. Locks: its row, skip locked, to the end of the transaction.
+create or replace function bpm_core.open_pass(p_tenant_id text, p_kind text, p_now timestamptz)
+returns bpm_core.retention_pass
+language plpgsql volatile
+set search_path = pg_catalog, pg_temp
+set plan_cache_mode = force_generic_plan
+set enable_seqscan = off  set enable_hashjoin = off  set enable_mergejoin = off
+set jit = off
+as $$
+declare
+  r_pass bpm_core.retention_pass;
+begin
+  if not exists (select from bpm_core.retention_pass r where r.tenant_id = p_tenant_id and r.kind = p_kind) then
+    insert into bpm_core.retention_pass (tenant_id, kind, began_at) values (p_tenant_id, p_kind, p_now) on conflict do nothing;
+  end if;
+  select r.* into r_pass from bpm_core.retention_pass r where r.tenant_id = p_tenant_id and r.kind = p_kind for no key update skip locked;
+  if r_pass.tenant_id is null then
+    return null;
+  elsif r_pass.reached is null then
+    r_pass.reached := '00000000-0000-0000-0000-000000000000';
+    r_pass.began_at := p_now;
+    r_pass.removed := 0;
+    r_pass.kept := 0;
+    r_pass.reasons := '{}';
+    r_pass.oldest_kept := null;
+  end if;
+  return r_pass;
+end
+$$;
+
 -- from 80_operation/orphans_of_catalog.sql
 -- References of the catalog and of shared tables that are no foreign keys, and point at nothing.
 -- Returns:  rows (kind, id, refers_to, which).
@@ -30258,7 +31202,7 @@ as $$
 $$;
 
 -- from 80_operation/orphans_of_tasks.sql
--- References of tasks, attempts, results, dead letters, approvals and commands that are no foreign keys, and point at nothing.
+-- References of tasks, attempts, results, reviews, dead letters, approvals and commands that are no foreign keys, and point at nothing.
 -- Returns:  rows (kind, id, refers_to, which).
 create or replace function bpm_core.orphans_of_tasks(p_tenant_id text)
 returns table (kind text, id text, refers_to text, which text)
@@ -30281,9 +31225,20 @@ as $$
   union all
   select o.kind, o.task_id::text, 'task', o.task_id::text
     from (
-      select 'execution' as kind, e.task_instance_id as task_id from bpm_core.execution e where e.tenant_id = p_tenant_id
+      -- What facts rest on outlives its instance.
+      select 'execution' as kind, e.task_instance_id as task_id
+        from bpm_core.execution e
+       where e.tenant_id = p_tenant_id
+         and not exists (select from bpm_core.fact f where f.tenant_id = e.tenant_id and f.task_instance_id = e.task_instance_id and f.attempt = e.attempt)
       union all
-      select 'result', r.task_instance_id from bpm_core.result r where r.tenant_id = p_tenant_id
+      select 'result', r.task_instance_id
+        from bpm_core.result r
+       where r.tenant_id = p_tenant_id
+         and not exists (select from bpm_core.fact f where f.tenant_id = r.tenant_id and f.task_instance_id = r.task_instance_id and f.attempt = r.attempt)
+      union all
+      select 'review', r.task_instance_id
+        from bpm_core.review r
+       where r.tenant_id = p_tenant_id and not exists (select from bpm_core.fact f where f.tenant_id = r.tenant_id and f.review_id = r.id)
       union all
       select 'dead_letter', d.task_instance_id from bpm_core.dead_letter d where d.tenant_id = p_tenant_id and d.task_instance_id is not null) o
     left join bpm_core.task_instance t on t.tenant_id = p_tenant_id and t.id = o.task_id
@@ -30324,7 +31279,9 @@ begin
     select jsonb_build_object('ready', bool_and(c.ok or not c.required), 'checks', jsonb_agg(to_jsonb(c)))
       from (select u.* from bpm_core.upkeep_checks() u
             union all
-            select b.* from bpm_core.backlog_checks(p_tenant_id) b) c);
+            select b.* from bpm_core.backlog_checks(p_tenant_id) b
+            union all
+            select r.* from bpm_core.retention_check(p_tenant_id) r) c);
 end
 $$;
 
@@ -30354,6 +31311,63 @@ as $$
     from hop h
    where h.task_type is not null
    limit p_limit
+$$;
+
+-- from 80_operation/reason_to_keep.sql
+-- Under the locks: why a process instance that has had its time has to stay all the same.
+--   unfinished   it, or a workflow of it, has not ended, or something is on its way to it
+--   command      a command of it may still be sent, or nobody knows whether it arrived
+--   dead_letter  one is open: somebody may requeue it
+--   incident     one is open
+--   decision     an approval has not been decided, or its effect is still to come
+--   review       one is open
+--   message      it got one whose message_id is still to be known again (engine.idempotency_key_days)
+-- Returns:  text; null: it may go.
+create or replace function bpm_core.reason_to_keep(p_tenant_id text, p_process_instance_id uuid, p_workflows uuid[], p_now timestamptz)
+returns text
+language plpgsql stable
+set search_path = pg_catalog, pg_temp
+set plan_cache_mode = force_generic_plan
+set enable_seqscan = off  set enable_hashjoin = off  set enable_mergejoin = off
+set jit = off
+as $$
+declare
+  v_since timestamptz := p_now - (bpm_core.key_expiry(p_now) - p_now);
+begin
+  return case
+    when not exists (select from bpm_core.process_instance p
+                      where p.tenant_id = p_tenant_id and p.id = p_process_instance_id and p.status in ('Completed', 'Failed', 'Cancelled'))
+      or exists (select from unnest(p_workflows || p_process_instance_id) k(id) cross join lateral (select from bpm_core.inbox i where i.target_id = k.id offset 0) i)
+      or exists (select
+                   from (select p_tenant_id as tenant_id, k.id from unnest(p_workflows) k(id) offset 0) k
+                  cross join lateral (select w.status from bpm_core.workflow_instance w where w.tenant_id = k.tenant_id and w.id = k.id offset 0) w
+                  where w.status in ('Running', 'Suspended')) then 'unfinished'
+    when exists (select
+                   from unnest(p_workflows) k(id)
+                  cross join lateral (select o.ended_at from bpm_core.outbox o where o.workflow_instance_id = k.id offset 0) o
+                  where o.ended_at is null) then 'command'
+    when exists (select
+                   from unnest(p_workflows) k(id)
+                  cross join lateral (select d.state from bpm_core.dead_letter d where d.workflow_instance_id = k.id offset 0) d
+                  where d.state = 'Open') then 'dead_letter'
+    when exists (select
+                   from unnest(p_workflows) k(id)
+                  cross join lateral (select i.state from bpm_core.incident i where i.workflow_instance_id = k.id offset 0) i
+                  where i.state = 'Open') then 'incident'
+    when exists (select
+                   from unnest(p_workflows) k(id)
+                  cross join lateral (select a.status, a.effect from bpm_core.approval_record a where a.workflow_instance_id = k.id offset 0) a
+                  where a.status = 'Pending' or a.effect = 'Pending' and a.status <> 'Cancelled') then 'decision'
+    when exists (select
+                   from unnest(p_workflows) k(id)
+                  cross join lateral (select r.state from bpm_core.review r where r.workflow_instance_id = k.id offset 0) r
+                  where r.state = 'Open') then 'review'
+    when exists (select
+                   from (select p_tenant_id as tenant_id, k.id from unnest(bpm_core.messages_of(p_tenant_id, p_workflows)) k(id) offset 0) k
+                  cross join lateral (select m.message_id, m.received_at from bpm_core.message m where m.tenant_id = k.tenant_id and m.id = k.id offset 0) m
+                  where m.message_id is not null and m.received_at > v_since) then 'message'
+  end;
+end
 $$;
 
 -- from 80_operation/referrers.sql
@@ -30414,6 +31428,155 @@ as $$
    where p_kind = 'process' and r.tenant_id = p_tenant_id and r.process_code = p_code
 $$;
 
+-- from 80_operation/removals_told.sql
+-- What a trail tells of process instances that retention removed.
+-- Returns:  one row each, as get_trail: kind InstanceRemoved; detail {status, created_at, ended_at, workflow_instances} and, as the audit has it, the batch it went with.
+create or replace function bpm_core.removals_told(p_tenant_id text, p_removed uuid[], p_after_seq bigint)
+returns table (at timestamptz, process_instance_id uuid, seq bigint, kind text, actor text, what text, node_id text, node_name text, version text, note text,
+               evidence jsonb, facts jsonb, command jsonb, detail jsonb)
+language plpgsql stable
+set search_path = pg_catalog, pg_temp
+set plan_cache_mode = force_generic_plan
+set enable_seqscan = off  set enable_hashjoin = off  set enable_mergejoin = off
+set jit = off
+as $$
+begin
+  return query
+  select r.removed_at, r.id, r.seq, 'InstanceRemoved', a.actor,
+         format('removed with all its rows, %s days after it ended (%s)', floor(extract(epoch from r.removed_at - r.ended_at) / 86400), r.status),
+         null, null, d.code || ' ' || v.version, null, null::jsonb, null::jsonb, null::jsonb,
+         jsonb_build_object('status', r.status, 'created_at', r.created_at, 'ended_at', r.ended_at, 'workflow_instances', r.workflow_instances,
+                            'audit_id', r.audit_id, 'batch', a.detail)
+    from (select p_tenant_id as tenant_id, k.id from unnest(p_removed) k(id) offset 0) k
+   cross join lateral (select r.* from bpm_core.removed_instance r where r.tenant_id = k.tenant_id and r.id = k.id offset 0) r
+    left join lateral (select a.actor, a.detail from bpm_core.audit_event a where a.tenant_id = r.tenant_id and a.id = r.audit_id offset 0) a on true
+    left join lateral (select v.definition_id, v.version from bpm_core.process_version v where v.tenant_id = r.tenant_id and v.id = r.process_version_id offset 0) v on true
+    left join lateral (select d.code from bpm_core.process_definition d where d.tenant_id = r.tenant_id and d.id = v.definition_id offset 0) d on true
+   where r.seq > p_after_seq;
+end
+$$;
+
+-- from 80_operation/remove_instances.sql
+-- One page of a pass over the process instances of a tenant: those that have had their time go, with everything in them; what has to stay is counted.
+-- Facts stay with the results and reviews they rest on, and so do history, the audit, idempotency keys, evidence and business cases. What is left of an
+-- instance is its row in removed_instance.
+-- Returns:  next: the last one looked at; null: there are no more. removed. reasons: why what has had its time was kept, one each. oldest_kept. rows: how many of
+--           each table.
+-- Writes:   every table of instances, removed_instance, audit_event. Locks: lock_to_remove.
+create or replace function bpm_core.remove_instances(
+  p_tenant_id text, p_after uuid, p_limit integer, p_actor text, p_now timestamptz,
+  out next uuid, out removed integer, out reasons text[], out oldest_kept uuid, out rows jsonb)
+language plpgsql volatile
+set search_path = pg_catalog, pg_temp
+set plan_cache_mode = force_generic_plan
+set enable_seqscan = off  set enable_hashjoin = off  set enable_mergejoin = off
+set jit = off
+as $$
+declare
+  v_page      record;
+  v_all       bpm_core.removable[];
+  v_processes uuid[];
+  v_workflows uuid[];
+  v_audit     uuid := bpm_core.new_id();
+begin
+  v_page := bpm_core.instances_to_remove(p_tenant_id, p_after, p_limit, p_now);
+  v_all := bpm_core.lock_to_remove(p_tenant_id, v_page.chosen, p_now);
+  v_processes := array(select a.process_instance_id from unnest(v_all) a where a.reason is null);
+  v_workflows := array(select w.id from unnest(v_all) a cross join lateral unnest(a.workflow_instances) w(id) where a.reason is null);
+  rows := '{}';
+  if v_processes <> '{}' then
+    perform bpm_core.leave_traces(p_tenant_id, array(select a from unnest(v_all) a where a.reason is null), v_audit, p_now);
+    rows := bpm_core.remove_decisions(p_tenant_id, v_workflows)
+         || bpm_core.remove_tasks(p_tenant_id, v_workflows, bpm_core.tasks_of(p_tenant_id, v_workflows))
+         || bpm_core.remove_commands(p_tenant_id, v_workflows)
+         || bpm_core.unlink_instances(p_tenant_id, v_processes)
+         || bpm_core.remove_waits(p_tenant_id, v_workflows)
+         || bpm_core.remove_paths(p_tenant_id, v_processes, v_workflows);
+    rows := (select jsonb_object_agg(r.key, r.value) from jsonb_each(rows) r where r.value <> '0');
+    insert into bpm_core.audit_event (tenant_id, id, actor, action, aggregate_type, aggregate_id, detail, at)
+    values (p_tenant_id, v_audit, p_actor, 'RemoveInstances', 'retention', 'instances',
+            jsonb_build_object('process_instances', cardinality(v_processes), 'first', v_processes[1], 'last', v_processes[cardinality(v_processes)], 'rows', rows), p_now);
+  end if;
+  next := v_page.reached;
+  removed := cardinality(v_processes);
+  reasons := array(select a.reason from unnest(v_all) a where a.reason is not null);
+  oldest_kept := (select a.process_instance_id from unnest(v_all) with ordinality a where a.reason is not null order by a.ordinality limit 1);
+end
+$$;
+
+-- from 80_operation/remove_page.sql
+-- One page of a pass of retention, whatever it removes.
+-- Returns:  pass as it is now, removed, rows of each table.
+-- Writes:   what it removes, audit_event, retention_pass.
+create or replace function bpm_core.remove_page(
+  p_pass bpm_core.retention_pass, p_limit integer, p_cutoff timestamptz, p_actor text, p_now timestamptz,
+  out pass bpm_core.retention_pass, out removed integer, out rows jsonb)
+language plpgsql volatile
+set search_path = pg_catalog, pg_temp
+set plan_cache_mode = force_generic_plan
+set enable_seqscan = off  set enable_hashjoin = off  set enable_mergejoin = off
+set jit = off
+as $$
+declare
+  v_tenant text := p_pass.tenant_id;
+  v_next   uuid;
+  v_why    text[] := '{}'::text[];
+  v_oldest uuid;
+begin
+  case p_pass.kind
+    when 'instances' then
+      select i.next, i.removed, i.reasons, i.oldest_kept, i.rows into v_next, removed, v_why, v_oldest, rows
+        from bpm_core.remove_instances(v_tenant, p_pass.reached, p_limit, p_actor, p_now) i;
+    when 'events' then
+      select e.next, e.removed, e.reasons, e.oldest_kept into v_next, removed, v_why, v_oldest
+        from bpm_core.remove_events(v_tenant, p_pass.reached, p_limit, p_cutoff) e;
+    when 'messages' then
+      select m.next, m.removed into v_next, removed from bpm_core.remove_messages(v_tenant, p_pass.reached, p_limit, p_cutoff) m;
+    when 'traces' then
+      select t.next, t.removed into v_next, removed from bpm_core.remove_traces(v_tenant, p_pass.reached, p_limit, p_cutoff) t;
+  end case;
+  rows := coalesce(rows, '{}');
+  if removed > 0 and p_pass.kind <> 'instances' then
+    perform bpm_core.write_audit(v_tenant, p_actor, 'Remove' || initcap(p_pass.kind), 'retention', p_pass.kind, null, null,
+                                 jsonb_build_object('removed', removed, 'until', p_cutoff));
+  end if;
+  pass := bpm_core.close_pass(p_pass, v_next, removed, v_why, v_oldest, p_now);
+end
+$$;
+
+-- from 80_operation/remove_traces.sql
+-- One page of a pass over what is left of removed instances: it goes when none of their history is there any more and no idempotency key speaks of them.
+-- Returns:  next: the last one looked at; null: there are no more. removed.
+-- Writes:   removed_instance. Locks: its rows, skip locked.
+create or replace function bpm_core.remove_traces(p_tenant_id text, p_after uuid, p_limit integer, p_cutoff timestamptz, out next uuid, out removed integer)
+language plpgsql volatile
+set search_path = pg_catalog, pg_temp
+set plan_cache_mode = force_generic_plan
+set enable_seqscan = off  set enable_hashjoin = off  set enable_mergejoin = off
+set jit = off
+set enable_sort = off
+as $$
+declare
+  v_walked uuid[];
+begin
+  v_walked := array(
+    select r.id from bpm_core.removed_instance r
+     where r.tenant_id = p_tenant_id and r.id > p_after and r.id < bpm_core.id_at(p_cutoff + interval '1 minute')
+     order by r.id
+     limit p_limit);
+  delete from bpm_core.removed_instance x
+   where x.ctid = any (array(
+    select r.ctid
+      from (select p_tenant_id as tenant_id, w.id from unnest(v_walked) w(id) offset 0) w
+     cross join lateral (select r.ctid, r.id, r.removed_at from bpm_core.removed_instance r
+                          where r.tenant_id = w.tenant_id and r.id = w.id for no key update skip locked) r
+     where r.removed_at < p_cutoff
+       and not exists (select from bpm_core.idempotency_key k where k.instance_id = r.id and k.tenant_id is not distinct from p_tenant_id)));
+  get diagnostics removed = row_count;
+  next := case when cardinality(v_walked) = p_limit then v_walked[p_limit] end;
+end
+$$;
+
 -- from 80_operation/replay.sql
 -- Rebuilds the tokens of one workflow instance from history: as they were after the row p_upto, or as they are.
 -- Returns:  one row per token born until then: token_id, node_id, state. The same every time; without p_upto equal to the live tokens (I-14).
@@ -30451,6 +31614,74 @@ as $$
      and (p_instance_id is null or s.workflow_instance_id = p_instance_id)
      and (p_upto is null or s.seq <= p_upto)
    order by s.workflow_instance_id, s.token_id, s.seq desc
+$$;
+
+-- from 80_operation/retention_check.sql
+-- ready(): is what the settings let go really removed? Not when no pass has come to its end for a week.
+-- Returns:  health_check; detail {overdue: [kinds], remedy}.
+create or replace function bpm_core.retention_check(p_tenant_id text)
+returns bpm_core.health_check
+language plpgsql stable
+set search_path = pg_catalog, pg_temp
+as $$
+declare
+  v_overdue jsonb;
+begin
+  select coalesce(jsonb_agg(k.kind order by k.kind), '[]') into v_overdue
+    from (select x.kind, x.tenant_id, max(s.updated_at) as set_at
+            from (values ('instances', p_tenant_id, 'retention.instance_days'), ('instances', p_tenant_id, 'retention.process_days'),
+                         ('events', p_tenant_id, 'retention.event_days'), ('messages', p_tenant_id, 'retention.event_days'),
+                         ('history', '', 'retention.history_months')) x(kind, tenant_id, name)
+            join bpm_core.setting s on s.name = x.name
+           group by x.kind, x.tenant_id) k
+    left join bpm_core.retention_pass r on r.tenant_id = k.tenant_id and r.kind = k.kind
+   where coalesce(r.done_at, k.set_at) < bpm_core.now() - interval '7 days';
+  return row('retention', v_overdue = '[]', false, jsonb_build_object('overdue', v_overdue, 'remedy', 'pgbpm maintain'))::bpm_core.health_check;
+end
+$$;
+
+-- from 80_operation/retention_cutoff.sql
+-- Until when has something to have ended, been decided or been removed to have had its time?
+-- Returns:  timestamptz; null: it is kept for ever.
+create or replace function bpm_core.retention_cutoff(p_kind text, p_tenant_id text, p_now timestamptz)
+returns timestamptz
+language plpgsql stable
+set search_path = pg_catalog, pg_temp
+as $$
+declare
+  v_event_days integer := (bpm_core.setting_value('retention.event_days', 'null') #>> '{}')::integer;
+begin
+  return case p_kind
+    when 'instances' then (bpm_core.retention_cutoffs(p_tenant_id, p_now)).latest
+    when 'events' then p_now - make_interval(days => v_event_days)
+    -- A message_id is to be known again as long as an idempotency key.
+    when 'messages' then least(p_now - make_interval(days => v_event_days), p_now - (bpm_core.key_expiry(p_now) - p_now))
+    when 'traces' then case when bpm_core.setting_value('retention.history_months', 'null') <> 'null' then bpm_core.history_since() end
+  end;
+end
+$$;
+
+-- from 80_operation/retention_cutoffs.sql
+-- Until when must a process instance have ended to have had its time? As the settings retention.instance_days and retention.process_days say.
+-- Returns:  one row: cutoff (null: kept for ever), by_version (process version -> cutoff or null, where the setting names the process), latest of all (null:
+--           nothing is ever removed).
+create or replace function bpm_core.retention_cutoffs(
+  p_tenant_id text, p_now timestamptz, out cutoff timestamptz, out by_version jsonb, out latest timestamptz)
+language plpgsql stable
+set search_path = pg_catalog, pg_temp
+set plan_cache_mode = force_generic_plan
+set enable_seqscan = off  set enable_hashjoin = off  set enable_mergejoin = off
+set jit = off
+as $$
+begin
+  cutoff := p_now - make_interval(days => (bpm_core.setting_value('retention.instance_days', 'null') #>> '{}')::integer);
+  select coalesce(jsonb_object_agg(v.id, p_now - make_interval(days => s.days)), '{}'), greatest(cutoff, max(p_now - make_interval(days => s.days)))
+    into by_version, latest
+    from (select p_tenant_id as tenant_id, s.key as code, s.value::integer as days
+            from jsonb_each_text(bpm_core.setting_value('retention.process_days', '{}')) s offset 0) s
+   cross join lateral (select d.id from bpm_core.process_definition d where d.tenant_id = s.tenant_id and d.code = s.code offset 0) d
+   cross join lateral (select v.id from bpm_core.process_version v where v.tenant_id = s.tenant_id and v.definition_id = d.id offset 0) v;
+end
 $$;
 
 -- from 80_operation/run_until_idle.sql
@@ -32370,8 +33601,10 @@ values
   ('grant_access', false, false, false),
   ('identity_report', false, false, false),
   ('maintain_domain_events', false, false, false),
+  ('maintain_history', false, false, false),
   ('maintain_keys', false, false, false),
   ('maintain_partitions', false, false, false),
+  ('maintain_tenant', false, false, false),
   ('publish_process', false, false, false),
   ('publish_role', false, false, false),
   ('publish_task', false, false, false),

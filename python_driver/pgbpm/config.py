@@ -100,6 +100,40 @@ class EngineConfig:
 
 
 @dataclass(frozen=True, slots=True)
+class RetentionConfig:
+    """How long things are kept: settings that live in the database, only those given here are
+    written there. By default everything is kept for ever."""
+
+    instance_days: int | None = option(
+        None, "days after their end for which process instances are kept", minimum=0
+    )
+    process_days: tuple[str, ...] | None = option(
+        None, "`CODE=DAYS` where a process has its own; `CODE=` is for ever"
+    )
+    event_days: int | None = option(
+        None, "days after their decision for which incoming events are kept", minimum=7
+    )
+    history_months: int | None = option(
+        None, "months of history kept, besides the current one", minimum=1
+    )
+
+    def given(self) -> dict[str, Any]:
+        """Setting name (``retention.…``) → JSON value of what was explicitly configured."""
+        pairs = ((f.name, getattr(self, f.name)) for f in dataclasses.fields(self))
+        return {
+            f"retention.{name}": dict(map(_own_days, value)) if isinstance(value, tuple) else value
+            for name, value in pairs
+            if value is not None
+        }
+
+
+def _own_days(text: str) -> tuple[str, int | str | None]:
+    """``CODE=DAYS`` taken apart; what is no number is left for the database to refuse."""
+    code, _, days = text.rpartition("=")
+    return code, int(days) if days.isdecimal() else (days or None)
+
+
+@dataclass(frozen=True, slots=True)
 class RunnerConfig:
     """The runner (``pgbpm run``)."""
 
@@ -178,6 +212,7 @@ class Config:
     database: DatabaseConfig = field(default_factory=DatabaseConfig)
     server: ServerConfig = field(default_factory=ServerConfig)
     engine: EngineConfig = field(default_factory=EngineConfig)
+    retention: RetentionConfig = field(default_factory=RetentionConfig)
     runner: RunnerConfig = field(default_factory=RunnerConfig)
     delivery: DeliveryConfig = field(default_factory=DeliveryConfig)
     encryption: EncryptionConfig = field(default_factory=EncryptionConfig)
@@ -195,6 +230,7 @@ SECTIONS: dict[str, Any] = {
     "database": DatabaseConfig,
     "server": ServerConfig,
     "engine": EngineConfig,
+    "retention": RetentionConfig,
     "runner": RunnerConfig,
     "delivery": DeliveryConfig,
     "encryption": EncryptionConfig,

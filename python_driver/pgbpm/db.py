@@ -211,7 +211,7 @@ def push_settings(conn: Connection, config: Config) -> dict[str, Any]:
 
     Needs the role ``bpm_admin``.
     """
-    given = config.engine.given()
+    given = config.engine.given() | config.retention.given()
     for name, value in given.items():
         conn.execute(
             "select bpm.set_setting(p_name => %s, p_value => %s)",

@@ -30,16 +30,17 @@ from typing import Any, cast
 import httpx
 
 from pgbpm.config import DeliveryConfig, EncryptionConfig
-from pgbpm.delivery_http import HttpSender, classify, parsed
+from pgbpm.delivery_http import HttpSender, parsed
 from pgbpm.delivery_smtp import SmtpSender
 from pgbpm.encryption import SealedError
 from pgbpm.jsontext import jsonb_text, read_exact
+from pgbpm.names import Names
 from pgbpm.redaction import Redactor
 from pgbpm.sealing import Vault
 from pgbpm.secretrefs import SecretMissing
 from pgbpm.sending import GROUP, Command, Prober, Progress, Report, Sender, Unsendable, broken
 
-__all__ = ["Deliverer", "Report", "classify"]
+__all__ = ["Deliverer", "Report", "Stops"]
 
 logger = logging.getLogger("pgbpm.runner")
 _LOCAL = (Unsendable, SealedError)
@@ -50,11 +51,13 @@ class Deliverer:
 
     def __init__(self, config: DeliveryConfig, vault: Vault | None = None) -> None:
         self._vault = vault or Vault(EncryptionConfig())
-        http = HttpSender(config)
+        self._names = Names()
+        self._stops = Stops()
+        http = HttpSender(config, self._names)
         self._senders: dict[str, Sender] = {
             "http": http,
             "webhook": http,
-            "smtp": SmtpSender(config),
+            "smtp": SmtpSender(config, self._names),
             **_others(config),
         }
 
@@ -70,8 +73,10 @@ class Deliverer:
 
     async def close(self) -> None:
         """Close what is open."""
+        self._stops.close()
         for sender in self._senders.values():
             await sender.close()
+        self._names.close()
 
     async def send(
         self,
@@ -107,7 +112,7 @@ class Deliverer:
                 report, detail=redactor.data(report.detail), receipt=redactor.data(report.receipt)
             )
 
-        return await _until(
+        return await self._stops.until(
             stopped, sending(), lambda: broken(progress, "Stopped", "the runner was told to stop")
         )
 
@@ -124,7 +129,9 @@ class Deliverer:
                 detail = {"error": type(error).__name__, "message": str(error)[:500]}
                 return Report("Unclear", detail)
 
-        return await _until(stopped, asking(), lambda: Report("Unclear", {"error": "Stopped"}))
+        return await self._stops.until(
+            stopped, asking(), lambda: Report("Unclear", {"error": "Stopped"})
+        )
 
     def _sender(self, command: Mapping[str, Any]) -> Sender:
         kind = command["destination"].get("kind") or "http"
@@ -161,18 +168,58 @@ def _command(
     )
 
 
-async def _until(
-    stopped: asyncio.Event, work: Coroutine[Any, Any, Report], given_up: Callable[[], Report]
-) -> Report:
-    working = asyncio.ensure_future(work)
-    stopping = asyncio.ensure_future(stopped.wait())
-    try:
-        await asyncio.wait({working, stopping}, return_when=asyncio.FIRST_COMPLETED)
-        return working.result() if working.done() else given_up()
-    finally:
-        stopping.cancel()
-        working.cancel()
-        await asyncio.wait({working, stopping})
+class Stops:
+    """Work that is given up when an event is set. One task listens for all of it."""
+
+    def __init__(self) -> None:
+        self._under_way: dict[asyncio.Event, dict[asyncio.Task[Any], Callable[[], Report]]] = {}
+        self._given_up: dict[asyncio.Task[Any], Report] = {}
+        self._listening: set[asyncio.Task[None]] = set()
+
+    async def until(
+        self,
+        stopped: asyncio.Event,
+        work: Coroutine[Any, Any, Report],
+        give_up: Callable[[], Report],
+    ) -> Report:
+        """What the work says, or ``give_up()`` when it is told to stop. It has ended then."""
+        task = asyncio.current_task()
+        assert task is not None
+        if stopped.is_set():
+            work.close()
+            return give_up()
+        mine = self._under_way.get(stopped)
+        if mine is None:
+            mine = self._under_way[stopped] = {}
+            listening = asyncio.ensure_future(self._listen(stopped))
+            self._listening.add(listening)
+            listening.add_done_callback(self._listening.discard)
+        mine[task] = give_up
+        try:
+            report = await work
+            if task in self._given_up:
+                task.uncancel()  # too late to give it up
+            return report
+        except asyncio.CancelledError:
+            # Also cancelled by somebody else: then that counts.
+            if task not in self._given_up or task.uncancel() > 0:
+                raise
+            return self._given_up[task]
+        finally:
+            mine.pop(task, None)
+            self._given_up.pop(task, None)
+
+    async def _listen(self, stopped: asyncio.Event) -> None:
+        await stopped.wait()
+        for task, give_up in self._under_way.pop(stopped, {}).items():
+            self._given_up[task] = give_up()  # first: from here on nothing may leave
+            task.cancel()
+
+    def close(self) -> None:
+        """Listen no more."""
+        for listening in self._listening:
+            listening.cancel()
+        self._under_way.clear()
 
 
 def _others(config: DeliveryConfig) -> dict[str, Sender]:

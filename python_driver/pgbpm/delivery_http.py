@@ -6,9 +6,10 @@ import asyncio
 import codecs
 import json
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
+from email.message import Message
 from email.utils import parsedate_to_datetime
 from functools import lru_cache
 from typing import Any
@@ -19,10 +20,11 @@ import httpx
 from pgbpm import __version__
 from pgbpm.config import DeliveryConfig
 from pgbpm.jsontext import storable, write
-from pgbpm.network import guarded_transport
+from pgbpm.names import Names
 from pgbpm.secretrefs import resolve_secret
 from pgbpm.sending import Command, Progress, Report, Unsendable, broken
 from pgbpm.webhooks import sign
+from pgbpm.wire import Address, Answer, Connections, Header
 
 KEPT_HEADERS = (
     "content-type", "date", "etag", "last-modified", "location", "retry-after",
@@ -35,10 +37,42 @@ _KEPT_OPEN_S = 2.0
 _NO_CHARSETS = {"idna", "punycode", "undefined", "unicode-escape", "raw-unicode-escape"}
 
 
+_OURS = {
+    "accept": ("Accept", "application/json"),
+    "accept-encoding": ("Accept-Encoding", "identity"),
+    "user-agent": ("User-Agent", f"pgbpm/{__version__}"),
+}
+_KEPT = {name.encode(): name for name in KEPT_HEADERS}
+
+Headers = dict[str, tuple[str, str]]
+"""By lower-case name: of two of one name, however that is written, it would be left to the receiver
+which counts, also of the command's key. So a later one replaces an earlier one."""
+
+
 @lru_cache(256)
 def parsed(url: str) -> httpx.URL:
     """An address, read once. Raises ``httpx.InvalidURL``."""
     return httpx.URL(url)
+
+
+@lru_cache(256)
+def _address(text: str) -> Address:
+    """Raises ``httpx.InvalidURL``, :class:`Unsendable`."""
+    url = parsed(text)
+    port = url.port
+    if (
+        url.scheme not in {"http", "https"}
+        or not url.host
+        or (port is not None and not 0 < port < 65536)
+    ):
+        raise Unsendable(f"the destination has no http(s) address: {text!r}")
+    return Address(
+        url.scheme,
+        url.raw_host.decode(),
+        port or (443 if url.scheme == "https" else 80),
+        url.netloc,
+        url.raw_path,
+    )
 
 
 class HttpSender:
@@ -48,56 +82,45 @@ class HttpSender:
     idle makes a command "unknown" that nobody ever saw, and these are sent again.
     """
 
-    def __init__(self, config: DeliveryConfig) -> None:
+    def __init__(self, config: DeliveryConfig, names: Names) -> None:
         self._config = config
         self._fresh, self._kept = (
-            httpx.AsyncClient(
-                transport=guarded_transport(
-                    allow_private=config.allow_private_addresses,
-                    keep_s=keep_s,
-                ),
-                follow_redirects=False,
-                trust_env=False,
-            )
+            Connections(names, allow_private=config.allow_private_addresses, keep_s=keep_s)
             for keep_s in (0.0, _KEPT_OPEN_S)
         )
 
     async def close(self) -> None:
         """Close what is open."""
-        await self._fresh.aclose()
-        await self._kept.aclose()
+        self._fresh.close()
+        self._kept.close()
 
     async def send(self, command: Command, progress: Progress) -> Report:
         """Send it once."""
         target = Target.of(command.destination)
-        headers = _merged({"Content-Type": "application/json"}, self._headers(target))
+        headers: Headers = {"content-type": ("Content-Type", "application/json"), **_OURS}
+        headers |= target.headers
         if command.destination.get("kind") == "webhook":
             secret = resolve_secret(target.secret_ref or "")
-            headers = _merged(headers, sign(command.id, command.sent_at, command.body, secret))
+            signed = sign(command.id, command.sent_at, command.body, secret)
+            headers.update((name.lower(), (name, value)) for name, value in signed.items())
         elif target.secret_ref:
-            headers = _merged(headers, _bearer(target.secret_ref))
-        headers = _merged(headers, {target.key_header: command.id})
-
-        async def trace(event: str, info: Mapping[str, Any]) -> None:
-            del info
-            if event.endswith("send_request_headers.started"):
-                progress.leaves()
-
-        request = self._request(command, target.method, target.url, headers, command.body, trace)
-        client = self._kept if command.destination.get("resend_allowed") is True else self._fresh
-        return await self._exchange(client, request, self._limit(command), progress)
+            headers["authorization"] = _bearer(target.secret_ref)
+        headers[target.key_header.lower()] = (target.key_header, command.id)
+        kept = command.destination.get("resend_allowed") is True
+        return await self._exchange(
+            self._kept if kept else self._fresh,
+            command, target.method, target.url, headers, command.body, progress,
+        )  # fmt: skip
 
     async def probe(self, command: Command) -> Report:
         """Ask at the profile's probe address: 2xx (but 202) found, 404 and 410 absent."""
         target = Target.of(command.destination)
-        url = str(command.destination.get("probe_url") or "")
-        headers = self._headers(target)
+        headers: Headers = {**_OURS, **target.headers}
         if target.secret_ref and command.destination.get("kind") != "webhook":
-            headers = _merged(headers, _bearer(target.secret_ref))
-        request = self._request(
-            command, "GET", url.replace("{command_id}", quote(command.id, safe="")), headers, b""
-        )
-        seen = await self._exchange(self._fresh, request, self._limit(command), Progress())
+            headers["authorization"] = _bearer(target.secret_ref)
+        url = str(command.destination.get("probe_url") or "")
+        url = url.replace("{command_id}", quote(command.id, safe=""))
+        seen = await self._exchange(self._fresh, command, "GET", url, headers, b"", Progress())
         status = seen.detail.get("status")
         outcome = "Unclear"
         if seen.outcome == "Sent" and status != 202:
@@ -106,75 +129,43 @@ class HttpSender:
             outcome = "Absent"
         return Report(outcome, seen.detail, seen.receipt, seen.retry_after)
 
-    def _limit(self, command: Command) -> float:
-        return command.seconds("timeout_seconds", self._config.timeout_s)
-
-    def _headers(self, target: Target) -> dict[str, str]:
-        ours = {
-            "Accept": "application/json",
-            "Accept-Encoding": "identity",
-            "User-Agent": f"pgbpm/{__version__}",
-        }
-        return _merged(ours, target.headers)
-
-    def _request(
-        self, command: Command, method: str, url: str, headers: dict[str, str], body: bytes,
-        trace: Any = None,
-    ) -> httpx.Request:  # fmt: skip
-        for name, value in headers.items():
-            if not _TOKEN.fullmatch(name) or not value.isascii() or not value.isprintable():
-                raise Unsendable(f"header {name!r} cannot be sent")
-        limit = self._limit(command)
-        connect = command.seconds("connect_timeout_seconds", self._config.connect_timeout_s)
-        request = httpx.Request(
-            method,
-            parsed(url),
-            content=body,
-            headers=headers,
-            extensions={
-                "timeout": httpx.Timeout(limit, connect=min(connect, limit)).as_dict(),
-                **({"trace": trace} if trace is not None else {}),
-            },
-        )
-        port = request.url.port
-        if (
-            request.url.scheme not in {"http", "https"}
-            or not request.url.host
-            or (port is not None and not 0 < port < 65536)
-        ):
-            raise Unsendable(f"the destination has no http(s) address: {url!r}")
-        return request
-
     async def _exchange(
-        self, client: httpx.AsyncClient, request: httpx.Request, limit: float, progress: Progress
-    ) -> Report:
-        response: httpx.Response | None = None
-        body = bytearray()
+        self, connections: Connections, command: Command, method: str, url: str, headers: Headers,
+        body: bytes, progress: Progress,
+    ) -> Report:  # fmt: skip
+        limit = command.seconds("timeout_seconds", self._config.timeout_s)
+        connect = command.seconds("connect_timeout_seconds", self._config.connect_timeout_s)
+        address = _address(url)
+        lines = _lines(address, headers, body)
+        answer = Answer(self._config.max_response_bytes)
         try:
             async with asyncio.timeout(limit):
-                response = await client.send(request, stream=True)
-                try:
-                    whole = await self._read(response, body)
-                finally:
-                    await response.aclose()
-            return classify(response, bytes(body), whole)
+                await connections.exchange(
+                    method, address, lines, body, connect if connect < limit else None,
+                    progress.leaves, answer,
+                )  # fmt: skip
+            return classify(answer)
         except TimeoutError:
             seen = broken(progress, "Timeout", f"no whole answer within {limit:.1f} s")
         except Exception as error:  # whatever it was: it is reported, not left to the lease
             seen = broken(progress, type(error).__name__, str(error))
-        if response is not None and not response.is_success:
-            return classify(response, bytes(body), False)  # the status says enough
+        if answer.status and not 200 <= answer.status < 300:
+            return classify(answer)  # the status says enough
         return seen
 
-    async def _read(self, response: httpx.Response, body: bytearray) -> bool:
-        """Read the body into ``body`` up to the cap; whether that was all."""
-        cap = self._config.max_response_bytes
-        async for part in response.aiter_raw():
-            body += part
-            if len(body) > cap:
-                del body[cap:]
-                return False
-        return True
+
+def _lines(address: Address, headers: Headers, body: bytes) -> list[Header]:
+    """The head of a request. Raises :class:`Unsendable`."""
+    lines: list[Header] = []
+    if "host" not in headers:
+        lines.append((b"Host", address.host_header))
+    for name, value in headers.values():
+        if not _TOKEN.fullmatch(name) or not value.isascii() or not value.isprintable():
+            raise Unsendable(f"header {name!r} cannot be sent")
+        lines.append((name.encode(), value.encode()))
+    if body and "content-length" not in headers and "transfer-encoding" not in headers:
+        lines.append((b"Content-Length", b"%d" % len(body)))
+    return lines
 
 
 @dataclass(frozen=True, slots=True)
@@ -183,7 +174,7 @@ class Target:
 
     url: str
     method: str
-    headers: dict[str, str]
+    headers: Headers
     key_header: str
     secret_ref: str | None
 
@@ -191,12 +182,13 @@ class Target:
     def of(destination: Mapping[str, Any]) -> Target:
         """Read a destination snapshot: the row of the destination, its ``config`` inside."""
         config = destination.get("config") or {}
-        headers = config.get("headers") or {}
         try:
+            given = config.get("headers") or {}
+            headers = {str(n).lower(): (str(n), str(value)) for n, value in given.items()}
             return Target(
                 url=str(config.get("url") or ""),
                 method=str(config.get("method") or "POST").upper(),
-                headers={str(name): str(value) for name, value in headers.items()},
+                headers=headers,
                 key_header=str(destination.get("key_header") or "Idempotency-Key"),
                 secret_ref=destination.get("secret_ref"),
             )
@@ -204,37 +196,25 @@ class Target:
             raise Unsendable(f"the destination is malformed: {error}") from None
 
 
-def _merged(*parts: Mapping[str, str]) -> dict[str, str]:
-    """Headers; a later one replaces an earlier one of its name, however that is written. Two of one
-    name would leave it to the receiver which counts, also of the command's key."""
-    found: dict[str, tuple[str, str]] = {}
-    for part in parts:
-        found.update((name.lower(), (name, value)) for name, value in part.items())
-    return dict(found.values())
+def _bearer(secret_ref: str) -> tuple[str, str]:
+    return "Authorization", f"Bearer {resolve_secret(secret_ref)}"
 
 
-def _bearer(secret_ref: str) -> dict[str, str]:
-    return {"Authorization": f"Bearer {resolve_secret(secret_ref)}"}
-
-
-def classify(response: httpx.Response, body: bytes, whole: bool) -> Report:
-    """What an answer that was read (its body up to the cap) says."""
-    status = response.status_code
+def classify(answer: Answer) -> Report:
+    """What an answer, or what was read of it, says."""
+    status = answer.status
+    headers = _kept_headers(answer.headers)
     receipt = {
         "status": status,
-        "headers": {
-            name: storable(response.headers[name])[:_LONGEST_HEADER]
-            for name in KEPT_HEADERS
-            if name in response.headers
-        },
-        "body": _body(response, body, whole),
+        "headers": {name: storable(headers[name])[:_LONGEST_HEADER] for name in headers},
+        "body": _body(headers.get("content-type", ""), bytes(answer.body), answer.whole),
     }
-    if not whole:
+    if not answer.whole:
         receipt["truncated"] = True
     detail = {"status": status}
-    retry_after = _retry_after(response.headers)
     if 200 <= status < 300:
         return Report("Sent", detail, receipt)
+    retry_after = _retry_after(headers)
     if status == 409:
         return Report("Conflict", detail, receipt, retry_after)
     if status == 429 or (status == 503 and retry_after is not None):
@@ -242,9 +222,23 @@ def classify(response: httpx.Response, body: bytes, whole: bool) -> Report:
     return Report("ReceiverError" if status >= 500 else "Refused", detail, receipt)
 
 
-def _body(response: httpx.Response, body: bytes, whole: bool) -> Any:
-    text = _text(body, response.charset_encoding or "utf-8")
-    kind = response.headers.get("content-type", "").partition(";")[0].strip().lower()
+def _kept_headers(lines: Sequence[Header]) -> dict[str, str]:
+    """Those that are kept; several of one name as one, as HTTP says."""
+    found: dict[str, str] = {}
+    for raw, value in lines:
+        name = _KEPT.get(raw)
+        if name is not None:
+            try:
+                text = value.decode()
+            except UnicodeDecodeError:
+                text = value.decode("iso-8859-1")
+            found[name] = f"{found[name]}, {text}" if name in found else text
+    return found
+
+
+def _body(content_type: str, body: bytes, whole: bool) -> Any:
+    text = _text(body, _charset(content_type))
+    kind = content_type.partition(";")[0].strip().lower()
     if whole and body and (kind == "application/json" or kind.endswith("+json")):
         try:
             said = storable(json.loads(text, parse_constant=_no_constant))
@@ -253,6 +247,14 @@ def _body(response: httpx.Response, body: bytes, whole: bool) -> Any:
         except (ValueError, RecursionError):
             pass
     return storable(text)
+
+
+def _charset(content_type: str) -> str:
+    if "charset" not in content_type.lower():
+        return "utf-8"
+    message = Message()
+    message["content-type"] = content_type
+    return message.get_content_charset("utf-8")
 
 
 def _no_constant(name: str) -> Any:
@@ -270,7 +272,7 @@ def _text(body: bytes, charset: str) -> str:
     return body.decode(errors="replace")
 
 
-def _retry_after(headers: httpx.Headers) -> float | None:
+def _retry_after(headers: Mapping[str, str]) -> float | None:
     """Seconds to wait; a date counts from the receiver's own ``Date``, not from our clock."""
     value = headers.get("retry-after", "").strip()
     if value.isascii() and value.isdigit():

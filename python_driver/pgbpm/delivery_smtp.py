@@ -28,6 +28,7 @@ import ssl
 import threading
 from collections.abc import Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
 from email.message import EmailMessage
 from email.policy import SMTP
 from email.utils import formatdate, getaddresses, parseaddr
@@ -35,6 +36,7 @@ from typing import Any
 
 from pgbpm.config import DeliveryConfig
 from pgbpm.jsontext import storable
+from pgbpm.names import Names
 from pgbpm.network import connect_checked
 from pgbpm.secretrefs import resolve_secret
 from pgbpm.sending import Command, Progress, Report, Unsendable, broken
@@ -46,10 +48,9 @@ _PORTS = {"starttls": 587, "tls": 465, "none": 25}
 class SmtpSender:
     """Sends mail, each over a connection of its own, in a thread."""
 
-    def __init__(self, config: DeliveryConfig) -> None:
+    def __init__(self, config: DeliveryConfig, names: Names) -> None:
         self._config = config
-        # Of its own: names are resolved in the common threads, and one slow mail server must not
-        # keep everybody else's from being resolved.
+        self._names = names
         self._threads = ThreadPoolExecutor(_THREADS, thread_name_prefix="pgbpm-smtp")
 
     async def close(self) -> None:
@@ -63,24 +64,29 @@ class SmtpSender:
         password = resolve_secret(secret_ref) if secret_ref else None
         limit = command.seconds("timeout_seconds", self._config.timeout_s)
         line = _Line()
-        talk = asyncio.get_running_loop().run_in_executor(
-            self._threads,
-            self._talk, command, sender, recipients, content, password, limit, progress, line,
-        )  # fmt: skip
+        server = _Server.of(command.config)
         try:
             async with asyncio.timeout(limit):
-                return await talk
+                addresses = await self._names.find(server.host, server.port)
+                return await asyncio.get_running_loop().run_in_executor(
+                    self._threads, self._talk,
+                    command, server, addresses, sender, recipients, content, password, limit,
+                    progress, line,
+                )  # fmt: skip
         except TimeoutError:
             return broken(progress, "Timeout", f"no whole answer within {limit:.1f} s")
+        except OSError as error:
+            return broken(progress, type(error).__name__, str(error))
         finally:
             line.cut()
 
     def _talk(
-        self, command: Command, sender: str, recipients: list[str], content: bytes,
-        password: str | None, limit: float, progress: Progress, line: _Line,
+        self, command: Command, server: _Server, addresses: list[str], sender: str,
+        recipients: list[str], content: bytes, password: str | None, limit: float,
+        progress: Progress, line: _Line,
     ) -> Report:  # fmt: skip
         try:
-            with _Connection(command.config, self._config, limit, line) as smtp:
+            with _Connection(server, addresses, command.config, self._config, limit, line) as smtp:
                 if password is not None:
                     smtp.login(str(command.config.get("user") or sender), password)
                 smtp.ehlo_or_helo_if_needed()
@@ -131,32 +137,54 @@ class _Line:
                     socket.socket.shutdown(self._socket, socket.SHUT_RDWR)
 
 
-class _Connection(smtplib.SMTP):
-    """Connected to a checked address, with the security that was asked for or not at all."""
+@dataclass(frozen=True, slots=True)
+class _Server:
+    """Whom to talk to."""
 
-    def __init__(
-        self, config: Mapping[str, Any], ours: DeliveryConfig, limit: float, line: _Line
-    ) -> None:
-        self._line = line
+    host: str
+    port: int
+    security: str
+
+    @staticmethod
+    def of(config: Mapping[str, Any]) -> _Server:
+        """What the destination says. Raises :class:`Unsendable`."""
         host = str(config.get("host") or "")
         security = str(config.get("security") or "starttls")
         if not host or security not in _PORTS:
             raise Unsendable("the destination has no mail server")
-        self._security = security
+        try:
+            port = int(config.get("port") or _PORTS[security])
+        except (TypeError, ValueError):
+            raise Unsendable("the destination is malformed: port") from None
+        return _Server(host, port, security)
+
+
+class _Connection(smtplib.SMTP):
+    """Connected to a checked address, with the security that was asked for or not at all."""
+
+    def __init__(
+        self, server: _Server, addresses: list[str], config: Mapping[str, Any],
+        ours: DeliveryConfig, limit: float, line: _Line,
+    ) -> None:  # fmt: skip
+        self._line = line
+        self._addresses = addresses
+        self._security = server.security
         self._allow_private = ours.allow_private_addresses
         self._connect_s = min(
             float(config.get("connect_timeout_seconds") or ours.connect_timeout_s), limit
         )
-        super().__init__(host, int(config.get("port") or _PORTS[security]), timeout=limit)
-        self._host = host
-        if security == "starttls":
+        super().__init__(server.host, server.port, timeout=limit)
+        self._host = server.host
+        if server.security == "starttls":
             self.starttls(context=ssl.create_default_context())
             if self.sock is not None:
                 self._line.hold(self.sock)
             self.ehlo()
 
     def _get_socket(self, host: str, port: int, timeout: float) -> socket.socket:
-        sock = connect_checked(host, port, self._connect_s, allow_private=self._allow_private)
+        sock = connect_checked(
+            host, self._addresses, port, self._connect_s, allow_private=self._allow_private
+        )
         sock.settimeout(timeout)
         self._line.hold(sock)
         if self._security == "tls":

@@ -23,6 +23,10 @@ begin
       ('engine.time_zone', null, null),
       ('engine.timer_batch_size', 1, 1000),
       ('engine.timer_poll_interval_ms', 10, 3600000),
+      ('retention.event_days', 7, 36500),
+      ('retention.history_months', 1, 1200),
+      ('retention.instance_days', 0, 36500),
+      ('retention.process_days', null, null),
       ('catalog.max_bpmn_bytes', 1024, 100000000)) k(name, lowest, highest)
    where k.name = p_name;
   if not found then
@@ -36,6 +40,12 @@ begin
   elsif p_name = 'engine.approval_policies' then
     if jsonb_typeof(p_value) <> 'object' or exists (select from jsonb_each(p_value) e where bpm_core.approval_problem(e.value) is not null) then
       return format('%s takes an object of task types with their approval policies, not %s.', p_name, left(p_value::text, 500));
+    end if;
+  elsif p_name = 'retention.process_days' then
+    if jsonb_typeof(p_value) <> 'object' or exists (
+         select from jsonb_each(p_value) e
+          where e.value <> 'null' and (jsonb_typeof(e.value) <> 'number' or (e.value)::numeric % 1 <> 0 or (e.value)::numeric not between 0 and 36500)) then
+      return format('%s takes an object of process codes with whole numbers of days from 0 to 36500, or null for ever, not %s.', p_name, left(p_value::text, 500));
     end if;
   elsif r_known.lowest is null then
     if jsonb_typeof(p_value) <> 'array'

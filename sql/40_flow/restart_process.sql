@@ -45,8 +45,6 @@ begin
       p_tenant_id, bpm_core.first_workflow(p_tenant_id, p_process_instance_id), p_upto), v_actor, p_reason, v_now);
   end if;
   return query
-  select p.id, v_start.workflow_instance_id, p.status::text, v_start.outcome is null
-    from bpm_core.process_instance p
-   where p.tenant_id = p_tenant_id and p.id = v_start.process_instance_id;
+  select v_start.process_instance_id, v_start.workflow_instance_id, bpm_core.last_status(p_tenant_id, v_start.process_instance_id)::text, v_start.outcome is null;
 end
 $$;

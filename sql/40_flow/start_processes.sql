@@ -34,7 +34,7 @@ begin
   return query
   select s.item, case when coalesce(s.outcome, 'Done') = 'Done' then s.process_instance_id end,
          case when coalesce(s.outcome, 'Done') = 'Done' then s.workflow_instance_id end,
-         p.status::text, s.outcome is null, coalesce(s.outcome, 'Done'), s.message
+         coalesce(p.status, case when s.outcome = 'Done' then bpm_core.last_status(s.tenant_id, s.process_instance_id) end)::text, s.outcome is null, coalesce(s.outcome, 'Done'), s.message
     from (select p_tenant_id as tenant_id, s.* from unnest(v_starts) s offset 0) s
     left join bpm_core.process_instance p
       on p.tenant_id = s.tenant_id and p.id = s.process_instance_id

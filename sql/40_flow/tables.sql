@@ -428,7 +428,6 @@ create table bpm_core.timer (
   catch_up             text not null default 'Once' check (catch_up in ('Once', 'All', 'Skip')),
   status               bpm_core.timer_status not null default 'Scheduled',
   primary key (tenant_id, id),
-  foreign key (tenant_id, workflow_instance_id) references bpm_core.workflow_instance,
   foreign key (tenant_id, process_version_id) references bpm_core.process_version,
   check ((workflow_instance_id is null) <> (process_version_id is null))
 ) with (fillfactor = 80, autovacuum_vacuum_scale_factor = 0.02);
@@ -455,7 +454,6 @@ create table bpm_core.subscription (
   created_at           timestamptz not null,
   last_met             boolean not null default false,
   primary key (tenant_id, id),
-  foreign key (tenant_id, workflow_instance_id) references bpm_core.workflow_instance,
   foreign key (tenant_id, process_version_id) references bpm_core.process_version,
   check ((workflow_instance_id is null) <> (process_version_id is null))
 ) with (fillfactor = 80, autovacuum_vacuum_scale_factor = 0.02);
@@ -487,6 +485,7 @@ create table bpm_core.message (
 create index message_buffered on bpm_core.message (name, correlation_key, received_at, id) where state = 'Buffered';
 -- As with inbox_due: what is always true keeps it from look-ups by key, whose conditions do not prove it.
 create index message_expiry on bpm_core.message (tenant_id, expires_at, id) where state = 'Buffered' and expires_at is not null;
+create index message_of_start on bpm_core.message (started_id) where started_id is not null;
 create unique index message_of_subscription on bpm_core.message (correlated_to, tenant_id) where correlated_to is not null;
 comment on column bpm_core.message.correlated_to is 'The subscription that gets it; at most one message per subscription.';
 comment on column bpm_core.message.started_id is 'The workflow instance it started.';

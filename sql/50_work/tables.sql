@@ -71,7 +71,6 @@ create table bpm_core.task_instance (
   type_slot            integer,
   tenant_slot          integer,
   primary key (tenant_id, id),
-  foreign key (tenant_id, token_id) references bpm_core.token,
   check (state <> 'Executing' or (worker_id is not null and lease_until is not null and claimed_at is not null)),
   check (state not in ('Ready', 'Held') or (worker_id is null and lease_until is null and claimed_at is null)),
   check (attempt <= max_attempts),

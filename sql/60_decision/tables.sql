@@ -39,7 +39,6 @@ create table bpm_core.approval_record (
   primary key (tenant_id, id),
   unique (workflow_instance_id, node_id, token_id, visit, tenant_id),
   foreign key (tenant_id, workflow_instance_id) references bpm_core.workflow_instance,
-  foreign key (tenant_id, token_id) references bpm_core.token,
   check ((status in ('Approved', 'Rejected', 'Expired')) = (decided_by is not null and decided_at is not null)),
   check (effect = 'Pending' or status <> 'Pending'),
   check (due_at is not distinct from least(expires_at, remind_at, escalate_at)),
@@ -102,13 +101,13 @@ create table bpm_core.review (
   superseded_by        uuid,
   created_at           timestamptz not null,
   primary key (tenant_id, id),
-  foreign key (tenant_id, workflow_instance_id) references bpm_core.workflow_instance,
   foreign key (tenant_id, task_instance_id, attempt) references bpm_core.result,
   foreign key (tenant_id, superseded_by) references bpm_core.review,
   check ((state = 'Decided') = (decision is not null and actor is not null and decided_at is not null)),
   check ((state = 'Superseded') = (superseded_by is not null))
 ) with (fillfactor = 85);
 create unique index review_standing on bpm_core.review (task_instance_id, attempt, tenant_id) where state in ('Open', 'Decided');
+create index review_of_result on bpm_core.review (task_instance_id, attempt);
 create index review_of_instance on bpm_core.review (workflow_instance_id);
 create index review_of_successor on bpm_core.review (superseded_by) where superseded_by is not null;
 create index review_open on bpm_core.review (tenant_id, created_at, id) where state = 'Open';

@@ -110,6 +110,7 @@ comment on column bpm_core.delivery_attempt.reported is 'What the runner reporte
 comment on column bpm_core.delivery_attempt.outcome is 'The state the command went to; the answer to an unchanged repeat.';
 
 alter table bpm_core.dead_letter add foreign key (tenant_id, outbox_id) references bpm_core.outbox;
+create index dead_letter_of_command on bpm_core.dead_letter (outbox_id) where outbox_id is not null;
 
 create type bpm_core.breaker_state as enum ('Closed', 'Open', 'HalfOpen');
 

@@ -1,4 +1,6 @@
 -- Who decided what, on which version, and what went out with which receipt: one process instance, or all of a business key, oldest first.
+-- Of an instance that retention removed only the last row is left, InstanceRemoved: when and by whom, how it had ended, and the workflow instances under which
+-- bpm.history still shows it as long as its months are kept.
 -- p_after_seq: the seq of the last row of the page before.
 -- Returns:  rows: at, process_instance_id, seq, kind, actor, what (in words), node_id, node_name, version (code and number of the workflow it was pinned to
 --           then), note, evidence [{evidence_id, object_key, sha256}], facts [{subject, name, value}], command {command_id, destination, state, attempt,
@@ -17,6 +19,7 @@ as $$
 declare
   v_instances uuid[];
   v_workflows uuid[];
+  v_removed   uuid[];
   v_since     timestamptz;
 begin
   perform bpm_core.enter_call(p_tenant_id, 'reader');
@@ -31,7 +34,13 @@ begin
      where p.tenant_id = p_tenant_id
     union all
     select p.id from bpm_core.process_instance p where p.tenant_id = p_tenant_id and p.id = p_process_instance_id);
-  if v_instances = '{}' then
+  v_removed := array(
+    select r.id
+      from (select r.tenant_id, r.id from bpm_core.removed_instance r where r.business_key = p_business_key offset 0) r
+     where r.tenant_id = p_tenant_id
+    union all
+    select r.id from bpm_core.removed_instance r where r.tenant_id = p_tenant_id and r.id = p_process_instance_id);
+  if v_instances = '{}' and v_removed = '{}' then
     perform bpm_core.fail('BP404', format('There is no process instance %s.', coalesce(p_process_instance_id::text, 'with the key ' || p_business_key)), null,
       'The view bpm.instance lists those you may see.');
   end if;
@@ -44,19 +53,24 @@ begin
                 from (select p_tenant_id as tenant_id, i.id from unnest(v_instances) i(id) offset 0) i
                cross join lateral (select p.created_at from bpm_core.process_instance p where p.tenant_id = i.tenant_id and p.id = i.id offset 0) p);
   return query
-  select h.at, h.process_instance_id, h.seq, h.kind, h.actor, bpm_core.trail_words(h.kind, h.to_state, h.detail), h.node_id, n.name, d.code || ' ' || v.version,
-         coalesce(h.detail ->> 'note', h.detail ->> 'reason'), x.evidence, x.facts, x.command, h.detail
-    from (select h.* from bpm_core.trail_step h
-           where h.tenant_id = p_tenant_id and h.workflow_instance_id = any (v_workflows) and h.at >= v_since and h.seq > coalesce(p_after_seq, 0)
-           order by h.seq
-           limit p_limit
-          offset 0) h
-   cross join lateral (select v.version, v.definition_id from bpm_core.workflow_version v
-                        where v.tenant_id = h.tenant_id and v.id = h.workflow_version_id offset 0) v
-   cross join lateral (select d.code from bpm_core.workflow_definition d where d.tenant_id = h.tenant_id and d.id = v.definition_id offset 0) d
-    left join lateral (select n.name from bpm_core.workflow_node n
-                        where n.tenant_id = h.tenant_id and n.workflow_version_id = h.workflow_version_id and n.node_id = h.node_id offset 0) n on true
-   cross join lateral bpm_core.trail_proof(h.tenant_id, h.kind, h.actor, h.detail) x
-   order by h.seq;
+  select t.*
+    from (
+      select h.at, h.process_instance_id, h.seq, h.kind, h.actor, bpm_core.trail_words(h.kind, h.to_state, h.detail), h.node_id, n.name, d.code || ' ' || v.version,
+             coalesce(h.detail ->> 'note', h.detail ->> 'reason'), x.evidence, x.facts, x.command, h.detail
+        from (select h.* from bpm_core.trail_step h
+               where h.tenant_id = p_tenant_id and h.workflow_instance_id = any (v_workflows) and h.at >= v_since and h.seq > coalesce(p_after_seq, 0)
+               order by h.seq
+               limit p_limit
+              offset 0) h
+       cross join lateral (select v.version, v.definition_id from bpm_core.workflow_version v
+                            where v.tenant_id = h.tenant_id and v.id = h.workflow_version_id offset 0) v
+       cross join lateral (select d.code from bpm_core.workflow_definition d where d.tenant_id = h.tenant_id and d.id = v.definition_id offset 0) d
+        left join lateral (select n.name from bpm_core.workflow_node n
+                            where n.tenant_id = h.tenant_id and n.workflow_version_id = h.workflow_version_id and n.node_id = h.node_id offset 0) n on true
+       cross join lateral bpm_core.trail_proof(h.tenant_id, h.kind, h.actor, h.detail) x
+      union all
+      select r.* from bpm_core.removals_told(p_tenant_id, v_removed, coalesce(p_after_seq, 0)) r) t
+   order by t.seq
+   limit p_limit;
 end
 $$;

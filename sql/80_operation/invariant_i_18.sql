@@ -9,6 +9,8 @@ as $$
            jsonb_build_object('instance_id', k.instance_id, 'response', k.response, 'hash_bytes', length(k.request_hash)))
     from bpm_core.idempotency_key k
     left join bpm_core.process_instance p on p.tenant_id = k.tenant_id and p.id = k.instance_id
+    -- Or it was removed since: its answer stands as long as its key.
+    left join bpm_core.removed_instance r on r.tenant_id = k.tenant_id and r.id = k.instance_id
     left join bpm_core.workflow_instance w on w.tenant_id = k.tenant_id and w.id = (k.response ->> 'workflow_instance_id')::uuid
     left join bpm_core.signal s on s.tenant_id = k.tenant_id and s.id = (k.response ->> 'signal_id')::uuid
    cross join lateral (values
@@ -18,7 +20,7 @@ as $$
       k.operation = 'start_process' and k.response is not null
       and ((k.response ->> 'process_instance_id')::uuid is distinct from k.instance_id
            or w.id is not null and w.process_instance_id is distinct from k.instance_id)),
-     ('the instance was never started', k.operation = 'start_process' and k.instance_id is not null and p.id is null),
+     ('the instance was never started', k.operation = 'start_process' and k.instance_id is not null and p.id is null and r.id is null),
      ('the signal was never sent as the answer says',
       k.operation = 'broadcast_signal' and k.response is not null
       and (s.id is null or (k.response ->> 'receivers')::integer is distinct from s.receivers))) x(rule, broken)

@@ -1,4 +1,4 @@
--- References of tasks, attempts, results, dead letters, approvals and commands that are no foreign keys, and point at nothing.
+-- References of tasks, attempts, results, reviews, dead letters, approvals and commands that are no foreign keys, and point at nothing.
 -- Returns:  rows (kind, id, refers_to, which).
 create or replace function bpm_core.orphans_of_tasks(p_tenant_id text)
 returns table (kind text, id text, refers_to text, which text)
@@ -21,9 +21,20 @@ as $$
   union all
   select o.kind, o.task_id::text, 'task', o.task_id::text
     from (
-      select 'execution' as kind, e.task_instance_id as task_id from bpm_core.execution e where e.tenant_id = p_tenant_id
+      -- What facts rest on outlives its instance.
+      select 'execution' as kind, e.task_instance_id as task_id
+        from bpm_core.execution e
+       where e.tenant_id = p_tenant_id
+         and not exists (select from bpm_core.fact f where f.tenant_id = e.tenant_id and f.task_instance_id = e.task_instance_id and f.attempt = e.attempt)
       union all
-      select 'result', r.task_instance_id from bpm_core.result r where r.tenant_id = p_tenant_id
+      select 'result', r.task_instance_id
+        from bpm_core.result r
+       where r.tenant_id = p_tenant_id
+         and not exists (select from bpm_core.fact f where f.tenant_id = r.tenant_id and f.task_instance_id = r.task_instance_id and f.attempt = r.attempt)
+      union all
+      select 'review', r.task_instance_id
+        from bpm_core.review r
+       where r.tenant_id = p_tenant_id and not exists (select from bpm_core.fact f where f.tenant_id = r.tenant_id and f.review_id = r.id)
       union all
       select 'dead_letter', d.task_instance_id from bpm_core.dead_letter d where d.tenant_id = p_tenant_id and d.task_instance_id is not null) o
     left join bpm_core.task_instance t on t.tenant_id = p_tenant_id and t.id = o.task_id

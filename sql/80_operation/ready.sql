@@ -12,6 +12,8 @@ begin
     select jsonb_build_object('ready', bool_and(c.ok or not c.required), 'checks', jsonb_agg(to_jsonb(c)))
       from (select u.* from bpm_core.upkeep_checks() u
             union all
-            select b.* from bpm_core.backlog_checks(p_tenant_id) b) c);
+            select b.* from bpm_core.backlog_checks(p_tenant_id) b
+            union all
+            select r.* from bpm_core.retention_check(p_tenant_id) r) c);
 end
 $$;

@@ -127,7 +127,11 @@ def test_maintain_forgets_expired_keys(empty_database: str) -> None:
             "  from generate_series(1, 5) n(n)"
         )
     result = run(empty_database, "maintain", "--json")
-    assert answer(result)[-1] == {"partition": "idempotency_key", "action": "Forgot 3"}
+    assert answer(result)[0] == {
+        "what": "idempotency_key",
+        "action": "Forgot 3",
+        "detail": "",
+    }
 
 
 def test_a_server_started_by_nobody(tmp_path: Path) -> None:

@@ -17,15 +17,16 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-import httpcore
 import pytest
 
 from pgbpm.config import DeliveryConfig, EncryptionConfig
 from pgbpm.delivery import Deliverer, Report
 from pgbpm.encryption import KeyRing
 from pgbpm.jsontext import read_exact
-from pgbpm.network import GuardedBackend, is_public
+from pgbpm.names import Names
+from pgbpm.network import is_public
 from pgbpm.sealing import Vault
+from pgbpm.wire import Address, Answer, Connections
 
 LOOPBACK = DeliveryConfig(allow_private_addresses=True, timeout_s=2.0, max_response_bytes=1000)
 
@@ -497,21 +498,23 @@ def test_the_checked_address_is_the_one_connected_to(monkeypatch: pytest.MonkeyP
     asked: list[str] = []
     connected: list[str] = []
 
+    def resolve(host: str, port: int, **options: Any) -> list[Any]:
+        asked.append(host)
+        return [(socket.AF_INET, socket.SOCK_STREAM, 6, "", ("93.184.216.34", port))]
+
     async def main() -> None:
-        loop = asyncio.get_running_loop()
-
-        async def getaddrinfo(host: str, port: int, **options: Any) -> list[Any]:
-            asked.append(host)
-            return [(socket.AF_INET, socket.SOCK_STREAM, 6, "", ("93.184.216.34", port))]
-
-        async def connect_tcp(self: Any, host: str, *rest: Any) -> None:
+        async def create_connection(factory: Any, host: str, *rest: Any, **options: Any) -> None:
             connected.append(host)
-            raise httpcore.ConnectError("far enough")
+            raise OSError("far enough")
 
-        monkeypatch.setattr(loop, "getaddrinfo", getaddrinfo)
-        monkeypatch.setattr(httpcore.AnyIOBackend, "connect_tcp", connect_tcp)
-        with pytest.raises(httpcore.ConnectError, match="far enough"):
-            await GuardedBackend(allow_private=False).connect_tcp("rebind.example", 80)
+        monkeypatch.setattr(asyncio.get_running_loop(), "create_connection", create_connection)
+        names = Names(resolve=resolve)
+        address = Address("http", "rebind.example", 80, b"rebind.example", b"/")
+        with pytest.raises(OSError, match="far enough"):
+            await Connections(names, allow_private=False).exchange(
+                "POST", address, [], b"", None, lambda: None, Answer(100)
+            )
+        names.close()
 
     asyncio.run(main())
     assert asked == ["rebind.example"]

@@ -322,7 +322,7 @@ def test_mail_needs_the_security_that_was_asked_for() -> None:
     assert server.mails == []
     with mail_server() as (server, port):
         report = send(mail(port), DeliveryConfig())
-    assert (report.outcome, report.detail["error"]) == ("NotSent", "PermissionError")
+    assert (report.outcome, report.detail["error"]) == ("NotSent", "AddressRefused")
 
 
 def test_a_mail_server_that_drips_holds_nobody() -> None:

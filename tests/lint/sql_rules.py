@@ -204,6 +204,8 @@ DYNAMIC_SQL: dict[str, str] = {
     "apply_grants.sql": "signatures and tables from the catalog, as regprocedure and regclass",
     "protect_table.sql": "a table from the catalog, as regclass",
     "create_history_partitions.sql": "names and bounds made from the clock",
+    "detach_history.sql": "a partition's name from the catalog",
+    "drop_history.sql": "the same",
     "tie_identity.sql": "tables as regclass, columns from the catalog",
     "missing_at_host.sql": "the same; values of the caller only as parameters",
     "validate_identity.sql": "a table and a constraint from the catalog",
@@ -216,6 +218,7 @@ DYNAMIC_SQL: dict[str, str] = {
 EXEMPT: dict[tuple[str, str], str] = {
     ("visible_tenants.sql", "doors_are_definers"): "row filters of callers read the grants by it",
     ("administered_tenants.sql", "doors_are_definers"): "the same",
+    ("lock_to_remove.sql", "no_forbidden_locks"): "what it locks is deleted next; it skips",
     ("horizon_holders.sql", "engine_clock_and_ids"): "ages of server sessions, by their clock",
     ("upkeep_checks.sql", "engine_clock_and_ids"): "compares the engine's clock with the server's",
 }

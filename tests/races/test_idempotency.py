@@ -206,7 +206,8 @@ OTHERS = {
     *("revoke_access", "set_variables", "skip_node", "suspend_process", "suspend_tenant"),
     *("throw_error", "throw_user_task_error", "unclaim_user_task"),
     # keep time, upkeep
-    *("maintain_domain_events", "maintain_keys", "maintain_partitions", "run_until_idle", "tick"),
+    *("maintain_domain_events", "maintain_history", "maintain_keys", "maintain_partitions"),
+    *("maintain_tenant", "run_until_idle", "tick"),
     # change foreign keys; tests/pgtap/80_operation/attach_identity.sql
     *("attach_identity", "detach_identity", "validate_identity"),
 }

@@ -124,6 +124,7 @@ PLAIN: dict[str, str | None] = {
     "delete_definition.p_kind": "process",
     "deploy_bpmn.p_name": None,
     "deprecate_process.p_version": "1",
+    "maintain_tenant.p_kind": "instances",
     "publish_process.p_name": None,
     "publish_task.p_code": None,
     "publish_workflow.p_name": None,

@@ -85,6 +85,10 @@ class Builder:
             [self.tenant.name],
         )
 
+    def set(self, name: str, value: Any) -> None:
+        """Change a setting, which holds for all tenants."""
+        self._conn.execute("select bpm.set_setting(%s, %s)", [name, json.dumps(value)])
+
     def look(self, view: str, where: str = "true", order: str = "1") -> list[Row]:
         """Rows of a public view."""
         query = f"select * from bpm.{view} where tenant_id = %s and {where} order by {order}"
@@ -160,6 +164,7 @@ def fill(b: Builder) -> None:
     )  # fmt: skip
     b.call("set_variables", process_instance_id=started[4]["process_instance_id"],
            variables={"secret": f"{m} new secret"})  # fmt: skip
+    past(b, m)
 
 
 def catalog(b: Builder, m: str) -> None:
@@ -334,6 +339,17 @@ def lines(b: Builder, m: str) -> None:
     b.call("complete_task", task_id=refused["task_id"], fencing_token=refused["fencing_token"],
            variables={"result": m})  # fmt: skip
     # Now the call has ended; its caller hears of it with the next tick.
+
+
+def past(b: Builder, m: str) -> None:
+    """One that ended and was removed."""
+    b.call("deploy_bpmn", xml=drawings.line(m, code="past"))
+    gone = b.start("past", "past")
+    b.call("cancel_process", process_instance_id=gone["process_instance_id"], reason=m)
+    b.set("retention.process_days", {f"{m}-past": 0})
+    (page,) = b.call("maintain_tenant")
+    assert page["removed"] == 1, page
+    b.set("retention.process_days", None)
 
 
 def messages(b: Builder, m: str) -> None:

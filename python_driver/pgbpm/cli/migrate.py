@@ -1,4 +1,4 @@
-"""``pgbpm migrate|status|bundle|maintain``: the schema of the database."""
+"""``pgbpm migrate|bundle``: the schema of the database."""
 
 from __future__ import annotations
 
@@ -6,9 +6,8 @@ import click
 
 from pgbpm import migrations
 from pgbpm.cli.app import App, json_option, pass_app
-from pgbpm.cli.output import emit, emit_json
+from pgbpm.cli.output import emit_json
 from pgbpm.cli.status import schema_report
-from pgbpm.cli.subscriptions import forget_events
 from pgbpm.db import push_settings, reach_database
 from pgbpm.errors import MigrationError
 
@@ -53,25 +52,4 @@ def bundle(app: App) -> None:
     click.echo(migrations.bundle(), nl=False)
 
 
-@click.command()
-@json_option
-@pass_app
-def maintain(app: App, as_json: bool) -> None:
-    """Upkeep: make partitions of history 24 months ahead, forget expired idempotency keys, and
-    domain events that every subscriber has had."""
-    with app.connect() as conn:
-        rows = app.call(conn, "maintain_partitions")
-        forgotten = 0
-        while True:  # each call is a transaction of its own
-            keys = app.call(conn, "maintain_keys")[0]
-            forgotten += keys["deleted"]
-            if keys["done"] or not keys["deleted"]:
-                break
-        if forgotten:
-            rows.append({"partition": "idempotency_key", "action": f"Forgot {forgotten}"})
-        if events := forget_events(app, conn):
-            rows.append({"partition": "event_outbox", "action": f"Forgot {events}"})
-    emit(rows, as_json, empty="nothing to do")
-
-
-COMMANDS = [migrate, bundle, maintain]
+COMMANDS = [migrate, bundle]

@@ -1,6 +1,6 @@
 -- bpm.ready: what is fit, and what somebody should look at.
 begin;
-select plan(22);
+select plan(25);
 
 create function pg_temp.check(p_name text) returns jsonb language sql as $$
   select c.item from jsonb_array_elements(bpm.ready() -> 'checks') c(item) where c.item ->> 'name' = p_name $$;
@@ -8,7 +8,7 @@ create function pg_temp.ok(p_name text) returns boolean language sql as $$ selec
 
 select is((bpm.ready() ->> 'ready')::boolean, true, 'a fresh database is ready');
 select set_eq($$select c.item ->> 'name' from jsonb_array_elements(bpm.ready() -> 'checks') c(item)$$,
-  array['schema', 'history_partitions', 'clock', 'settings', 'vacuum_horizon', 'ready_tasks', 'tick', 'dead_letters', 'incidents', 'unknown_commands', 'waiting_events', 'destinations', 'subscribers'],
+  array['schema', 'history_partitions', 'clock', 'settings', 'vacuum_horizon', 'ready_tasks', 'tick', 'dead_letters', 'incidents', 'unknown_commands', 'waiting_events', 'destinations', 'subscribers', 'retention'],
   'all checks are there');
 select is_empty($$select c.item from jsonb_array_elements(bpm.ready() -> 'checks') c(item)
                    where not (c.item ?& '{name,ok,required,detail}'::text[])$$, 'each with name, ok, required and detail');
@@ -54,6 +54,14 @@ select is(pg_temp.check('dead_letters') #> '{detail,open}', '1'::jsonb, 'dead le
 select is(pg_temp.check('incidents') #> '{detail,open}', '1'::jsonb, 'incidents, too');
 select ok(not pg_temp.ok('dead_letters') and not pg_temp.ok('incidents'), 'both are warnings');
 select throws_ok('select bpm.ready(''other'')', 'BP403', null, 'a tenant that is not granted');
+
+-- Retention
+select ok(pg_temp.ok('retention'), 'nothing is to be removed');
+select bpm.set_setting('retention.instance_days', '30') \g /dev/null
+select bpm.advance_clock('8 days') \g /dev/null
+select is(pg_temp.check('retention') -> 'detail' -> 'overdue', '["instances"]', 'nobody has removed anything for a week');
+select from bpm.maintain_tenant();
+select ok(pg_temp.ok('retention'), 'somebody has');
 
 select * from finish();
 rollback;
