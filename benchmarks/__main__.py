@@ -13,10 +13,12 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 from benchmarks import machine, report
+from benchmarks.branches import measure_branches
 from benchmarks.context import QUICK, Context, Outcome, Sizes
 from benchmarks.delivery import measure_delivery
 from benchmarks.flatness import measure_held, measure_million
 from benchmarks.guard import EXIT_LOADED, Guard, OtherLoad
+from benchmarks.held import measure_held_all
 from benchmarks.intake import measure_intake
 from benchmarks.rows import measure_rows
 from benchmarks.runner import measure_runner
@@ -37,6 +39,8 @@ BENCHMARKS: dict[str, Callable[[Context], Outcome]] = {
     "intake": measure_intake,
     "flat": measure_million,
     "held": measure_held,
+    "held_all": measure_held_all,
+    "branches": measure_branches,
 }
 
 

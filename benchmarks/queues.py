@@ -6,11 +6,14 @@ from __future__ import annotations
 import contextlib
 import itertools
 import json
+import time
+from collections import defaultdict
 from collections.abc import Callable, Iterator
 from typing import Any
 
 import psycopg
 
+from benchmarks.context import median
 from benchmarks.systems import Engine
 
 _HEAD = (
@@ -69,7 +72,7 @@ class Queues:
         later: Callable[[float], None],
         *,
         lease_s: int = 1,
-        late_s: int = 5,
+        late_s: int = 60,
         rest_s: float = 0.0,
     ) -> None:
         self.conn = conn
@@ -98,14 +101,13 @@ class Queues:
 
     def once(self, count: int, people: int = 10) -> None:
         """A batch through every queue; ``people`` approvals are asked for and decided."""
-        lost = self._start("lost", count)
-        assert lost
-        with self.timed("claim_leases"):
-            tasks = self._claim("lost-task", count, self._lease)
-        assert len(tasks) == count
         self._busy(count)
         self._approvals(people)
         self._intake(count)
+        self._start("lost", count)
+        with self.timed("claim_leases"):
+            tasks = self._claim("lost-task", count, self._lease)
+        assert len(tasks) == count
         self._later(self._lease_s + 0.1)
         with self.timed("reaper"):
             done = self.tick(count)
@@ -114,12 +116,13 @@ class Queues:
         self._complete(self._claim("lost-task", 2 * count, None))
         while self._anything(self.tick(count)):
             pass
-        with self.timed("tick_idle"):
-            self.tick(count)
-        with self.timed("claim_empty"):
-            assert not self._claim("busy-task", count, None)
-        with self.timed("outbox_claim_empty"):
-            assert not self._commands(count)
+        for _ in range(3):
+            with self.timed("tick_idle"):
+                self.tick(count)
+            with self.timed("claim_empty"):
+                assert not self._claim("busy-task", count, None)
+            with self.timed("outbox_claim_empty"):
+                assert not self._commands(count)
 
     def tick(self, limit: int) -> dict[str, int]:
         """One tick; what it did."""
@@ -243,7 +246,30 @@ class Queues:
         return tuple(row)
 
 
-@contextlib.contextmanager
-def untimed(_name: str) -> Iterator[None]:
-    """Counts nothing."""
-    yield
+class CallClock:
+    """Milliseconds per call (``seen``), and waiting for leases that a timed call took."""
+
+    def __init__(self) -> None:
+        self.seen: dict[str, list[float]] = defaultdict(list)
+        self._ended: dict[str, float] = {}
+
+    def clear(self) -> None:
+        """Begin anew."""
+        self.seen = defaultdict(list)
+
+    def medians(self) -> dict[str, float]:
+        """The median of each call."""
+        return {name: median(samples) for name, samples in self.seen.items()}
+
+    @contextlib.contextmanager
+    def timed(self, name: str) -> Iterator[None]:
+        """Time the block."""
+        began = time.perf_counter()
+        yield
+        self._ended[name] = time.perf_counter()
+        self.seen[name].append(1000 * (self._ended[name] - began))
+
+    def later(self, seconds: float) -> None:
+        """Wait until so long after the leases were taken."""
+        if seconds > 0:
+            time.sleep(max(self._ended["claim_leases"] + seconds - time.perf_counter(), 0.0))

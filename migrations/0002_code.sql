@@ -15464,8 +15464,7 @@ $$;
 -- Returns:  bigint; 0 for none.
 create or replace function bpm_core.number_at(p_at timestamptz)
 returns bigint
-language sql immutable
-set search_path = pg_catalog, pg_temp
+language sql stable
 as $$
   select case when isfinite(p_at) then extract(epoch from p_at)::bigint else 0 end
 $$;
@@ -16589,9 +16588,8 @@ $$;
 create or replace function bpm_core.position_of(p_number bigint)
 returns timestamptz
 language sql immutable
-set search_path = pg_catalog, pg_temp
 as $$
-  select timestamptz 'epoch' + p_number * interval '1 second'
+  select to_timestamp(p_number::double precision)
 $$;
 
 -- from 40_flow/prepare_calls.sql
@@ -16766,9 +16764,10 @@ begin
     if jsonb_typeof(p_position) = 'object' and p_position - v_keys = '{}' then
       v_position := jsonb_populate_record(null::bpm_core.pick_position, p_position);
       -- Times and costs far outside of any clock are forged, and could not be counted with.
-      if not exists (
-           select from unnest(array[v_position.reached_at, v_position.safe_at, v_position.mark_at, v_position.checked_at, v_position.full_at]) x(at)
-            where x.at <> '-infinity' and x.at not between timestamptz '0001-01-01Z' and timestamptz '9999-01-01Z')
+      if coalesce(least(nullif(v_position.reached_at, '-infinity'), nullif(v_position.safe_at, '-infinity'), nullif(v_position.mark_at, '-infinity'),
+                        nullif(v_position.checked_at, '-infinity'), nullif(v_position.full_at, '-infinity')) >= timestamptz '0001-01-01Z', true)
+         and coalesce(greatest(v_position.reached_at, v_position.safe_at, v_position.mark_at, v_position.checked_at, v_position.full_at)
+                      <= timestamptz '9999-01-01Z', true)
          and coalesce(v_position.check_cost between interval '-10000 days' and interval '10000 days', true) then
         return v_position;
       end if;

@@ -2,8 +2,7 @@
 -- Returns:  bigint; 0 for none.
 create or replace function bpm_core.number_at(p_at timestamptz)
 returns bigint
-language sql immutable
-set search_path = pg_catalog, pg_temp
+language sql stable
 as $$
   select case when isfinite(p_at) then extract(epoch from p_at)::bigint else 0 end
 $$;

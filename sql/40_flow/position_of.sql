@@ -3,7 +3,6 @@
 create or replace function bpm_core.position_of(p_number bigint)
 returns timestamptz
 language sql immutable
-set search_path = pg_catalog, pg_temp
 as $$
-  select timestamptz 'epoch' + p_number * interval '1 second'
+  select to_timestamp(p_number::double precision)
 $$;

@@ -17,9 +17,10 @@ begin
     if jsonb_typeof(p_position) = 'object' and p_position - v_keys = '{}' then
       v_position := jsonb_populate_record(null::bpm_core.pick_position, p_position);
       -- Times and costs far outside of any clock are forged, and could not be counted with.
-      if not exists (
-           select from unnest(array[v_position.reached_at, v_position.safe_at, v_position.mark_at, v_position.checked_at, v_position.full_at]) x(at)
-            where x.at <> '-infinity' and x.at not between timestamptz '0001-01-01Z' and timestamptz '9999-01-01Z')
+      if coalesce(least(nullif(v_position.reached_at, '-infinity'), nullif(v_position.safe_at, '-infinity'), nullif(v_position.mark_at, '-infinity'),
+                        nullif(v_position.checked_at, '-infinity'), nullif(v_position.full_at, '-infinity')) >= timestamptz '0001-01-01Z', true)
+         and coalesce(greatest(v_position.reached_at, v_position.safe_at, v_position.mark_at, v_position.checked_at, v_position.full_at)
+                      <= timestamptz '9999-01-01Z', true)
          and coalesce(v_position.check_cost between interval '-10000 days' and interval '10000 days', true) then
         return v_position;
       end if;

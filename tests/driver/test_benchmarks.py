@@ -18,9 +18,11 @@ import psycopg
 import pytest
 from benchmarks import history, machine, report
 from benchmarks.__main__ import main
+from benchmarks.branches import measure_branches
 from benchmarks.context import QUICK, Context, Outcome
 from benchmarks.flatness import measure_held, measure_million
 from benchmarks.guard import EXIT_LOADED
+from benchmarks.held import measure_held_all
 from benchmarks.rows import measure_rows
 from benchmarks.server import BenchServer, install
 from benchmarks.throughput import measure_set
@@ -95,9 +97,22 @@ def test_figures_are_medians_of_what_was_measured(quick: dict[str, Any]) -> None
     assert quick["instances_per_s_set"] == pytest.approx(rates["engine"])
     assert quick["ratio_to_bare"] == pytest.approx(rates["engine"] / rates["bare"])
     assert quick["instances_per_s_runner"] == statistics.median(details["runner"]["samples"])
-    assert quick["flat_1m"] == statistics.median(details["flat"]["samples"])
+    flat = details["flat"]
+    assert quick["flat_1m"] == flat[f"ratio_{flat['worst_call']}"] == worst(flat)
+    claims = flat["samples"][f"claim_{QUICK.batch}"]
+    assert flat[f"ratio_claim_{QUICK.batch}"] == statistics.median(claims)
+    assert quick["flat_held_snapshot_all"] == worst(details["held_all"])
+    assert len(details["held_all"]["points"]) == QUICK.held_all_points + 1
+    assert details["held_all"]["points"][-1]["churned"] >= QUICK.held_all_tasks
     assert quick["flat_held_snapshot"] == statistics.median(details["held"]["samples"])
     assert quick["row_writes_per_step"] == sum(details["rows"]["tables_per_step"].values())
+
+
+def worst(detail: dict[str, Any]) -> float:
+    """The least of the ratios of all calls."""
+    ratios = [value for key, value in detail.items() if key.startswith("ratio_")]
+    assert len(ratios) >= 20
+    return float(min(ratios))
 
 
 def test_the_bare_script_writes_as_many_rows(quick: dict[str, Any]) -> None:
@@ -129,7 +144,7 @@ def test_the_page_takes_the_figures(quick: dict[str, Any]) -> None:
 def test_the_table_marks_what_is_missed(quick: dict[str, Any]) -> None:
     text = report.table({**quick, "instances_per_s_set": 10.0, "flat_1m": 0.99})
     (missed,) = [line for line in text.splitlines() if line.startswith("instances/s, set-based")]
-    (met,) = [line for line in text.splitlines() if line.startswith("claim speed")]
+    (met,) = [line for line in text.splitlines() if line.startswith("the worst call with")]
     assert missed.endswith("MISSED")
     assert met.endswith("ok")
     assert "QUICK" in text
@@ -165,6 +180,18 @@ def test_an_engine_slow_with_many_tasks_shows(measure: Measure) -> None:
 
 def test_an_engine_that_tires_shows(measure: Measure) -> None:
     assert measure(measure_held, *slowed(MANY_TASKS)).values["flat_held_snapshot"] < 0.8
+
+
+def test_a_call_that_tires_under_a_held_snapshot_shows(measure: Measure) -> None:
+    after = measure(measure_held_all, *slowed(MANY_TASKS))
+    assert after.values["flat_held_snapshot_all"] < 0.8
+
+
+def test_branches_that_grow_dearer_show(measure: Measure) -> None:
+    after = measure(
+        measure_branches, *slowed("exists (select from bpm_core.task_instance offset 130)", 0.1)
+    )
+    assert after.values["branches_linear"] > 1.5
 
 
 # -- the rest ------------------------------------------------------------------------------------

@@ -591,7 +591,8 @@ def test_review_of_what_was_looked_at(cli: Cli) -> None:
     assert "another content" in cli(*decide, "--hash", "0" * 16, code=1).stderr
     cli(*decide, "--hash", "0", code=2)
     assert cli.json(*decide, "--hash", row["content_hash"][:16])["decision"] == "Approve"
-    assert cli.json("show", row["process_instance_id"])["status"] == "Completed"
+    ended = "select i.status from bpm.instance i where i.process_instance_id = %s"
+    assert cli.database.value(ended, [row["process_instance_id"]]) == "Completed"
 
 
 # -- repair -------------------------------------------------------------------------------------

@@ -15,6 +15,7 @@ _COMMANDS = {
     "broadcast_signal": "pgbpm signal",
     "cancel_process": "pgbpm cancel",
     "check_bpmn": "pgbpm check",
+    "claim_approval": "pgbpm approval claim",
     "command": "pgbpm outbox",
     "complete_task": "pgbpm complete --fencing-token",
     "complete_user_task": "pgbpm complete",
@@ -31,6 +32,7 @@ _COMMANDS = {
     "identity_report": "pgbpm identity",
     "incident": "pgbpm incidents",
     "instance": "pgbpm ps",
+    "list_reviews": "pgbpm reviews --for",
     "maintain_domain_events": "pgbpm maintain",
     "maintain_history": "pgbpm maintain",
     "maintain_keys": "pgbpm maintain",
@@ -60,6 +62,8 @@ _COMMANDS = {
     "unknown_command": "pgbpm outbox unknown",
     "unsubscribe_events": "pgbpm events unsubscribe",
 }
+_OPTIONS = {"p_content_hash": "--hash", "p_groups": "--group"}
+_ARGUMENT = re.compile(r"\bp_\w+")
 _NAMED = re.compile(r"(?:the view )?\bbpm\.(\w+)(?:\(\))?")
 
 _ROLES_OF = """
@@ -78,7 +82,8 @@ def in_commands(hint: str | None) -> str | None:
     """A hint of the engine with the commands for the functions and views it names."""
     if hint is None:
         return None
-    return _NAMED.sub(lambda m: _COMMANDS.get(m.group(1), m.group(0)), hint)
+    named = _NAMED.sub(lambda m: _COMMANDS.get(m.group(1), m.group(0)), hint)
+    return _ARGUMENT.sub(lambda m: _OPTIONS.get(m.group(0), m.group(0)), named)
 
 
 def hint_of(error: psycopg.Error, command: str | None) -> str | None:

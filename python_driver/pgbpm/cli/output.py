@@ -83,6 +83,8 @@ def _text(value: Any) -> str:
         return "yes" if value else "no"
     if isinstance(value, datetime.datetime):
         return value.astimezone().isoformat(sep=" ", timespec="seconds")
+    if isinstance(value, list) and all(isinstance(item, str) for item in value):
+        return ", ".join(item.replace("\n", " ") for item in value) or "–"
     if isinstance(value, dict | list):
         return json.dumps(value, ensure_ascii=False, default=_plain)
     return str(value).replace("\n", " ")

@@ -328,7 +328,7 @@ def approvals(
         """
         select a.approval_id, a.process_instance_id, a.business_key, a.node_id, a.node_name,
                a.task_type, a.status, a.effect, a.decided_by, a.decided_at, a.note, a.created_at,
-               a.approvers, a.approver_groups, a.claimed_by, nullif(a.claimed_by, '{}') as claimed
+               a.approvers, a.approver_groups, a.claimed_by
           from bpm.approval a
          where a.tenant_id = %(tenant)s and (%(everything)s or a.status = 'Pending')
          order by a.approval_id limit %(limit)s
@@ -336,12 +336,18 @@ def approvals(
         {"everything": everything, "limit": limit},
         {
             "id": "approval_id", "key": "business_key", "node": "node_id", "type": "task_type",
-            "status": "status", "claimed by": "claimed", "decided by": "decided_by", "note": "note",
-            "since": "created_at",
+            "status": "status", "asked": "asked", "claimed by": "claimed_by",
+            "decided by": "decided_by", "note": "note", "since": "created_at",
         },
         as_json,
         "no decision is asked for",
+        derived=_with_asked,
     )  # fmt: skip
+
+
+def _with_asked(row: Row) -> Row:
+    groups = [f"group {name}" for name in row["approver_groups"] or []]
+    return {**row, "asked": [*(row["approvers"] or []), *groups] or "anybody"}
 
 
 group_option = click.option("--group", "groups", multiple=True, help="A group --actor is in.")
