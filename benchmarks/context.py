@@ -33,6 +33,15 @@ class Sizes:
     rows_instances: int = 500
     events: int = 12_000
     commands: int = 10_000
+    single_instances: int = 800
+    curve_workers: tuple[int, ...] = (1, 2, 4, 8)
+    curve_batches: tuple[int, ...] = (1, 10, 100, 1_000)
+    curve_instances: int = 4_000
+    curve_finished: tuple[int, ...] = (10_000, 100_000)
+    crowd: int = 100
+    crowd_batch: int = 10
+    crowd_pool: int = 20
+    crowd_instances: int = 5_000
     wakeups: int = 400
 
 
@@ -56,6 +65,13 @@ QUICK = Sizes(
     rows_instances=50,
     events=200,
     commands=200,
+    single_instances=60,
+    curve_workers=(2,),
+    curve_batches=(20,),
+    curve_instances=100,
+    curve_finished=(300,),
+    crowd=20,
+    crowd_instances=300,
     wakeups=40,
 )
 

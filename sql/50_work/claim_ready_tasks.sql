@@ -1,12 +1,12 @@
--- Claims tasks in the given slots, slot by slot, oldest first within a slot; what has waited for long overtakes higher levels, and quotas bound it.
--- Reads first where the oldest task of each slot stands, at the price of the empty scans it saves.
--- Returns:  claimed: the tasks as leased, in order, with the number of their slot (see lease_parts).
---           stopped_in: the number of the slot in which the limit was reached, so that neither it nor those behind it are known to be empty; null: none.
---           limited: task types in which a quota has kept tasks back; null: none.
--- Writes:   task_instance; quota_slot, where there are quotas. Locks: these, skip locked. Never an instance row.
+-- The picker of tasks: locks and leases what is ready in the given slots, slot by slot, oldest first within a slot.
+-- p_type_slots, p_tenant_slots: the free slots of quotas they are claimed under, as many as p_limit; null: there is no quota.
+-- Returns:  the task rows as leased, with the number of their slot; suspended marks those to be put back (put_back_claimed): their
+--           instance is suspended, or their process has ended and what it called is still to be closed. One statement, so that the outer limit stops the walk exactly.
+-- Locks:    task_instance, skip locked. Never an instance row.
 create or replace function bpm_core.claim_ready_tasks(
   p_tenant_id text, p_worker text, p_slots bpm_core.claim_slot[], p_limit integer, p_lease interval, p_request_id text, p_now timestamptz,
-  out claimed bpm_core.claimed_task[], out stopped_in integer, out limited text[])
+  p_type_slots integer[] default null, p_tenant_slots integer[] default null)
+returns setof bpm_core.claimed_task
 language plpgsql volatile
 set search_path = pg_catalog, pg_temp
 set plan_cache_mode = force_generic_plan
@@ -14,37 +14,39 @@ set enable_seqscan = off  set enable_hashjoin = off  set enable_mergejoin = off
 set jit = off
 set enable_sort = off
 as $$
-declare
-  v_parts  bpm_core.claim_part[];
-  v_quotas bpm_core.task_quota[];
 begin
-  -- A head that commits between this statement and the next lies behind the position; looking back finds it (law 12).
-  select array_agg(row(s.slot, s.task_type, s.priority_level, h.available_at, '00000000-0000-0000-0000-000000000000', p_now)::bpm_core.claim_part order by s.slot),
-         (select array_agg(q) from bpm_core.task_quota q where q.tenant_id = p_tenant_id)
-    into v_parts, v_quotas
-    from unnest(p_slots) with ordinality s(task_type, priority_level, from_at, from_id, slot)
-   cross join lateral (
-     select t.available_at
-       from bpm_core.task_instance t
-      where t.state = 'Ready' and t.tenant_id = p_tenant_id and t.task_type = s.task_type and t.priority_level = s.priority_level
-        and t.available_at <= p_now and (t.available_at, t.id) > (s.from_at, s.from_id)
-      order by t.available_at, t.id
-      limit 1) h;
-  claimed := '{}';
-  if v_parts is null then
-    return;
-  end if;
-  if (v_parts[1]).priority_level < (v_parts[cardinality(v_parts)]).priority_level then
-    v_parts := bpm_core.age_parts(v_parts, p_now);
-  end if;
-  if v_quotas is not null then
-    select c.claimed, c.limited into claimed, limited
-      from bpm_core.claim_within_quotas(p_tenant_id, p_worker, v_parts, v_quotas, p_limit, p_lease, p_request_id, p_now) c;
-    return;
-  end if;
-  claimed := bpm_core.lease_parts(p_tenant_id, p_worker, v_parts, p_limit, p_lease, p_request_id, p_now, null, null);
-  if cardinality(claimed) = p_limit then
-    stopped_in := greatest((claimed[p_limit]).slot, 1);
-  end if;
+  return query
+  with picked as materialized (
+    select l.*, row_number() over () as n
+      from (
+        select c.tenant_id, c.id, coalesce(s.slot, s.ordinality) as slot
+          from unnest(p_slots) with ordinality s(task_type, priority_level, from_at, from_id, slot, until_at, quotas, ordinality)
+         cross join lateral (
+           select t.tenant_id, t.id
+             from bpm_core.task_instance t
+            where t.state = 'Ready' and t.tenant_id = p_tenant_id and t.task_type = s.task_type and t.priority_level = s.priority_level
+              and t.available_at <= coalesce(s.until_at, p_now) and (t.available_at, t.id) > (s.from_at, s.from_id)
+            order by t.available_at, t.id
+            limit p_limit
+              for no key update skip locked) c
+         limit p_limit) l),
+  leased as (
+    update bpm_core.task_instance t
+       set state = 'Executing', attempt = t.attempt + 1, fencing_token = t.fencing_token + 1, worker_id = p_worker, claimed_at = p_now,
+           lease_until = p_now + coalesce(p_lease, t.lease), claim_request_id = p_request_id, type_slot = p_type_slots[p.n], tenant_slot = p_tenant_slots[p.n]
+      from picked p
+     where t.tenant_id = p.tenant_id and t.id = p.id
+    returning t.*, p.slot, p.n)
+  select l.slot::integer, l.available_at, l.id, w.process_instance_id, l.workflow_instance_id, p.business_key, l.node_id, l.task_type, l.attempt, l.fencing_token,
+         l.lease_until, case when l.scope_id is null then coalesce(w.inputs, p.variables) || w.variables
+                             else coalesce(w.inputs, p.variables) || w.variables || bpm_core.scope_variables(l.tenant_id, l.scope_id) end
+                        || coalesce(l.input, '{}'),
+         coalesce(l.headers, '{}'), w.status = 'Suspended' or p.status <> 'Running'
+    from leased l
+   cross join lateral (select w.tenant_id, w.process_instance_id, w.inputs, w.variables, w.status from bpm_core.workflow_instance w
+                        where w.tenant_id = l.tenant_id and w.id = l.workflow_instance_id offset 0) w
+   cross join lateral (select p.business_key, p.variables, p.status from bpm_core.process_instance p
+                        where p.tenant_id = w.tenant_id and p.id = w.process_instance_id offset 0) p
+   order by l.n;
 end
 $$;

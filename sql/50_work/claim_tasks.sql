@@ -19,6 +19,8 @@ set enable_seqscan = off  set enable_hashjoin = off  set enable_mergejoin = off
 set jit = off
 as $$
 declare
+  v_now     timestamptz;
+  v_slots   bpm_core.claim_slot[];
   v_claimed bpm_core.claimed_task[];
 begin
   perform bpm_core.enter_call(p_tenant_id, 'worker');
@@ -27,13 +29,21 @@ begin
     v_claimed := bpm_core.replayed_claim(p_tenant_id, p_worker, p_types, p_limit, p_lease, p_request_id);
   end if;
   if v_claimed is null then
-    v_claimed := (
-      select c.claimed
-        from bpm_core.claim_ready_tasks(
-               p_tenant_id, p_worker,
-               array(select row(y.task_type, l.level, '-infinity', '00000000-0000-0000-0000-000000000000')::bpm_core.claim_slot
-                       from generate_series(0, 2) l(level) cross join unnest(p_types) with ordinality y(task_type, n) order by l.level, y.n),
-               p_limit, p_lease, p_request_id, bpm_core.now()) c);
+    v_now := bpm_core.now();
+    v_slots := array(
+      select row(y.task_type, l.priority_level, '-infinity', '00000000-0000-0000-0000-000000000000', null, null,
+                 (select array_agg(q) from bpm_core.task_quota q where q.tenant_id = p_tenant_id))::bpm_core.claim_slot
+        from (select p_tenant_id as tenant_id, y.* from unnest(p_types) with ordinality y(task_type, n) offset 0) y
+       cross join lateral (select l.priority_level from bpm_core.task_level l
+                            where l.tenant_id = y.tenant_id and l.task_type = y.task_type offset 0) l
+       order by l.priority_level, y.n);
+    if v_slots[1].quotas is null and v_slots[1].priority_level = v_slots[cardinality(v_slots)].priority_level then
+      v_claimed := array(select c from bpm_core.claim_ready_tasks(p_tenant_id, p_worker, v_slots, p_limit, p_lease, p_request_id, v_now) c);
+    elsif v_slots <> '{}' then
+      v_claimed := (select c.claimed from bpm_core.claim_fairly(p_tenant_id, p_worker, v_slots, p_limit, p_lease, p_request_id, v_now) c);
+    else
+      v_claimed := '{}';
+    end if;
     if exists (select from unnest(v_claimed) c where c.suspended) then
       v_claimed := bpm_core.put_back_claimed(p_tenant_id, v_claimed);
     end if;
