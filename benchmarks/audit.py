@@ -9,7 +9,7 @@ from dataclasses import dataclass
 
 import psycopg
 
-_MOST_INSTANCES = 60_000
+_MOST_INSTANCES = 20_000
 _TIMEOUT = "30s"
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from benchmarks import machine
 from benchmarks.context import Context, Outcome, median, spread
 from benchmarks.pooler import missing, pooler
 from benchmarks.server import database
@@ -25,7 +26,7 @@ def measure_crowd(context: Context) -> Outcome:
         return Outcome({}, {"missing": why})
     sizes = context.sizes
     runs: dict[int, list[dict[str, Any]]] = {FEW: [], sizes.crowd: []}
-    for _ in range(sizes.repeats):
+    for _ in range(sizes.crowd_repeats):
         for workers, found in runs.items():
             found.append(_one_run(context, workers))
             rate = found[-1]["instances_per_s"]
@@ -56,9 +57,13 @@ def _one_run(context: Context, workers: int) -> dict[str, Any]:
             threads=min(THREADS, -(-workers // 4)), prepared=False, rounds=1,
         ) as hands,
     ):  # fmt: skip
+        pid = context.server.pid
+        before = machine.cpu_seconds(pid) if pid else 0.0
         work = hands.run(sizes.crowd_instances, sizes.crowd_batch)
+        spent = machine.cpu_seconds(pid) - before if pid else None
     tasks = sum(w.tasks for w in work)
     return {
+        "server_cpu_us_per_instance": spent and 3e6 * spent / tasks,
         "instances_per_s": tasks / 3 / elapsed(work),
         "empty_claims": sum(w.empty_claims for w in work),
         "repeats": sum(w.repeats for w in work),

@@ -18,15 +18,18 @@ def measure_curves(context: Context) -> Outcome:
     For the plots; a point of a single run is rougher than the figures of the table.
     """
     sizes = context.sizes
+    places = [(n, sizes.batch) for n in sizes.curve_workers]
+    places += [(sizes.workers, n) for n in sizes.curve_batches]
+    rates = {place: _rate(context, *place) for place in dict.fromkeys(places)}
     return Outcome(
         {},
         {
             "curve_workers": [
-                {"workers": n, "instances_per_s": _rate(context, n, sizes.batch)}
+                {"workers": n, "instances_per_s": rates[n, sizes.batch]}
                 for n in sizes.curve_workers
             ],
             "curve_batch": [
-                {"batch": n, "instances_per_s": _rate(context, sizes.workers, n)}
+                {"batch": n, "instances_per_s": rates[sizes.workers, n]}
                 for n in sizes.curve_batches
             ],
             "curve_table": [_calls(context, n) for n in sizes.curve_finished],
@@ -42,7 +45,6 @@ def _rate(context: Context, workers: int, batch: int) -> float:
         database(context.server.url, context.template) as url,
         crew(url, "engine", workers, min(batch, 100)) as hands,
     ):
-        hands.run(workers * batch, batch)
         work = hands.run(instances, batch)
     rate = sum(w.tasks for w in work) / 3 / elapsed(work)
     context.say(f"  {workers} workers, batch {batch}: {rate:,.0f} instances/s")

@@ -113,7 +113,7 @@ def measure_held(context: Context) -> Outcome:
 
     Nothing that was claimed or completed can be cleaned away; the last rounds against the first.
     """
-    runs = [_held_run(context) for _ in range(context.sizes.repeats)]
+    runs = [_held_run(context) for _ in range(context.sizes.held_repeats)]
     ratios = [run["ratio"] for run in runs]
     for run in runs:
         rates = ", ".join(f"{rate:,.0f}" for rate in run["steps_per_s"])

@@ -184,17 +184,26 @@ class Queues:
         self._complete(self._claim("gated-task", count, None))
 
     def _intake(self, count: int) -> None:
-        items = json.dumps(
-            [
-                {"channel": "c", "provider_event_id": f"e{next(self._keys)}", "type": "noted"}
-                for _ in range(count)
-            ]
-        )
+        """Events that a rule dispatches, and events that wait for one."""
         with self.timed("accept"):
-            self.conn.execute("select * from bpm.accept_events(%s)", [items])
+            self._accept("noted", count)
         with self.timed("dispatch"):
             done = self.tick(count)
         assert done["events"] == count, done
+        odd = f"odd-{next(self._keys)}"
+        self._accept(odd, count)
+        self.tick(count)
+        self.conn.execute("select from bpm.set_routing_rule(%s, %s, 'Ignore')", [odd, odd])
+        with self.timed("dispatch_again"):
+            done = self.tick(count)
+        assert done["events"] == count, done
+
+    def _accept(self, kind: str, count: int) -> None:
+        items = [
+            {"channel": "c", "provider_event_id": f"e{next(self._keys)}", "type": kind}
+            for _ in range(count)
+        ]
+        self.conn.execute("select * from bpm.accept_events(%s)", [json.dumps(items)])
 
     @staticmethod
     def _anything(done: dict[str, int]) -> bool:

@@ -25433,6 +25433,7 @@ set search_path = pg_catalog, pg_temp
 set plan_cache_mode = force_generic_plan
 set enable_seqscan = off  set enable_hashjoin = off  set enable_mergejoin = off
 set jit = off
+set enable_sort = off
 as $$
 declare
   v_now timestamptz;
@@ -28587,7 +28588,7 @@ end
 $$;
 
 -- from 75_intake/tick_events.sql
--- Dispatches events that are due, oldest first, by the rules; then those that wait for a decision and were last looked at with older rules.
+-- Dispatches events that are due, oldest first, by the rules. Those that wait for other rules are of tick_rules.
 -- The version of the rules is read before the rules are: if they change in between, the event is looked at once more.
 -- Returns:  tick_result: rows done, the next position, when the next falls due within a minute.
 -- Writes:   as dispatch_events. Locks: event, skip locked; message keys, tried; what starting and correlating lock.
@@ -28605,7 +28606,6 @@ declare
   v_result  bpm_core.tick_result;
   r_scan    record;
   v_found   bpm_core.event[];
-  v_again   bpm_core.event[];
   v_last    bpm_core.event;
 begin
   select s.* into r_scan from bpm_core.pick_start(p_position, p_now) s;
@@ -28616,16 +28616,9 @@ begin
      order by e.available_at, e.id
      limit p_limit
        for no key update skip locked);
-  v_again := array(
-    select e
-      from bpm_core.event e
-     where e.rules_version is not null and e.tenant_id = p_tenant_id and e.rules_version < v_version
-     order by e.rules_version, e.id
-     limit p_limit - cardinality(v_found)
-       for no key update skip locked);
-  v_result.done := cardinality(v_found) + cardinality(v_again);
+  v_result.done := cardinality(v_found);
   if v_result.done > 0 then
-    perform bpm_core.dispatch_events(p_tenant_id, v_found || v_again, v_version, p_now);
+    perform bpm_core.dispatch_events(p_tenant_id, v_found, v_version, p_now);
   end if;
   v_last := v_found[cardinality(v_found)];
   v_result.next_position := bpm_core.pick_end(p_position, r_scan.look_back, r_scan.settled, r_scan.whole, v_last.available_at, v_last.id,
@@ -28636,6 +28629,57 @@ begin
      where e.dispatch_state = 'Pending' and e.tenant_id = p_tenant_id and e.available_at > p_now and e.available_at <= p_now + interval '1 minute'
      order by e.available_at
      limit 1);
+  return v_result;
+end
+$$;
+
+-- from 75_intake/tick_rules.sql
+-- Dispatches events that wait for a decision and were last looked at with older rules, with those of now.
+-- The version of the rules is read before the rules are: if they change in between, the event is looked at once more. The position goes by versions
+-- (position_of): before its safe end no event waits any more.
+-- Returns:  tick_result: rows done, the next position.
+-- Writes:   as dispatch_events. Locks: event, skip locked; message keys, tried; what starting and correlating lock.
+create or replace function bpm_core.tick_rules(p_tenant_id text, p_limit integer, p_position bpm_core.pick_position, p_now timestamptz)
+returns bpm_core.tick_result
+language plpgsql volatile
+set search_path = pg_catalog, pg_temp
+set plan_cache_mode = force_generic_plan
+set enable_seqscan = off  set enable_hashjoin = off  set enable_mergejoin = off
+set jit = off
+set enable_sort = off
+as $$
+declare
+  v_version constant bigint := coalesce((select s.rules_version from bpm_core.routing_state s where s.tenant_id = p_tenant_id), 0);
+  v_next    bpm_core.pick_position := p_position;
+  v_result  bpm_core.tick_result;
+  r_scan    record;
+  v_safe    bigint;
+  v_found   bpm_core.event[];
+begin
+  select s.* into r_scan from bpm_core.pick_start(p_position, p_now) s;
+  v_safe := case when r_scan.whole then 0 else bpm_core.number_at(p_position.safe_at) end;
+  v_found := array(
+    select e
+      from bpm_core.event e
+     where e.rules_version is not null and e.tenant_id = p_tenant_id and e.rules_version >= v_safe and e.rules_version < v_version
+     order by e.rules_version, e.id
+     limit p_limit
+       for no key update skip locked);
+  v_result.done := cardinality(v_found);
+  if v_result.done > 0 then
+    perform bpm_core.dispatch_events(p_tenant_id, v_found, v_version, p_now);
+  end if;
+  if v_result.done < p_limit then
+    if r_scan.settled then
+      v_next.safe_at := p_position.mark_at;
+      v_next.mark_at := bpm_core.position_of(v_version);
+      v_next.horizon := pg_snapshot_xmax(pg_current_snapshot());
+    end if;
+    if r_scan.whole then
+      v_next.full_at := p_now;
+    end if;
+  end if;
+  v_result.next_position := v_next;
   return v_result;
 end
 $$;
@@ -32270,10 +32314,11 @@ begin
   perform bpm_core.check_positions(p_positions, 'object');
   done := '{}';
   positions := '{}';
-  foreach v_kind in array array['timers', 'inbox', 'tokens', 'leases', 'messages', 'commands', 'unknown', 'events', 'domain_events', 'decisions', 'approvals'] loop
+  foreach v_kind in array array['timers', 'inbox', 'tokens', 'leases', 'messages', 'commands', 'unknown', 'events', 'rules', 'domain_events', 'decisions', 'approvals'] loop
     v_position := bpm_core.read_position(p_positions -> v_kind);
     v_tick := bpm_core.tick_kind(v_kind, p_tenant_id, v_limit, v_position, bpm_core.now());
-    done := done || jsonb_build_object(v_kind, v_tick.done);
+    done := done || case v_kind when 'rules' then jsonb_build_object('events', (done ->> 'events')::integer + v_tick.done)
+                                else jsonb_build_object(v_kind, v_tick.done) end;
     positions := positions || jsonb_build_object(v_kind, coalesce(to_jsonb(v_tick.next_position), '{}'));
     next_due_at := least(next_due_at, v_tick.next_due_at);
   end loop;
@@ -32309,6 +32354,8 @@ begin
       return bpm_core.tick_domain_events(p_tenant_id, p_limit, p_position, p_now);
     when 'events' then
       return bpm_core.tick_events(p_tenant_id, p_limit, p_position, p_now);
+    when 'rules' then
+      return bpm_core.tick_rules(p_tenant_id, p_limit, p_position, p_now);
     when 'decisions' then
       return bpm_core.drive_approval_times(p_tenant_id, p_limit, p_position, p_now);
     when 'approvals' then

@@ -1,4 +1,4 @@
--- Dispatches events that are due, oldest first, by the rules; then those that wait for a decision and were last looked at with older rules.
+-- Dispatches events that are due, oldest first, by the rules. Those that wait for other rules are of tick_rules.
 -- The version of the rules is read before the rules are: if they change in between, the event is looked at once more.
 -- Returns:  tick_result: rows done, the next position, when the next falls due within a minute.
 -- Writes:   as dispatch_events. Locks: event, skip locked; message keys, tried; what starting and correlating lock.
@@ -16,7 +16,6 @@ declare
   v_result  bpm_core.tick_result;
   r_scan    record;
   v_found   bpm_core.event[];
-  v_again   bpm_core.event[];
   v_last    bpm_core.event;
 begin
   select s.* into r_scan from bpm_core.pick_start(p_position, p_now) s;
@@ -27,16 +26,9 @@ begin
      order by e.available_at, e.id
      limit p_limit
        for no key update skip locked);
-  v_again := array(
-    select e
-      from bpm_core.event e
-     where e.rules_version is not null and e.tenant_id = p_tenant_id and e.rules_version < v_version
-     order by e.rules_version, e.id
-     limit p_limit - cardinality(v_found)
-       for no key update skip locked);
-  v_result.done := cardinality(v_found) + cardinality(v_again);
+  v_result.done := cardinality(v_found);
   if v_result.done > 0 then
-    perform bpm_core.dispatch_events(p_tenant_id, v_found || v_again, v_version, p_now);
+    perform bpm_core.dispatch_events(p_tenant_id, v_found, v_version, p_now);
   end if;
   v_last := v_found[cardinality(v_found)];
   v_result.next_position := bpm_core.pick_end(p_position, r_scan.look_back, r_scan.settled, r_scan.whole, v_last.available_at, v_last.id,

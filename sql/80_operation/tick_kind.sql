@@ -25,6 +25,8 @@ begin
       return bpm_core.tick_domain_events(p_tenant_id, p_limit, p_position, p_now);
     when 'events' then
       return bpm_core.tick_events(p_tenant_id, p_limit, p_position, p_now);
+    when 'rules' then
+      return bpm_core.tick_rules(p_tenant_id, p_limit, p_position, p_now);
     when 'decisions' then
       return bpm_core.drive_approval_times(p_tenant_id, p_limit, p_position, p_now);
     when 'approvals' then

@@ -211,7 +211,7 @@ PREFIX = {
     "business_case_business_key_tenant_id_key": 1,
     "workflow_instance_process_instance_id_binding_key_trigger_k_key": 1,
     "approval_record_workflow_instance_id_node_id_token_id_visit_key": 1,
-    "approval_pending_effect": 1,
+    "approval_pending_effect": 2,
     "approval_vote_pkey": 2,
     "approval_due": 2,
     "token_of_instance": 1,
@@ -244,6 +244,8 @@ PREFIX = {
     "outbox_probe": 2,
     "inbox_of_target": 1,
     "event_due": 2,
+    "event_outbox_pending": 2,
+    "event_outbox_published": 2,
     "event_waiting": 2,
     "event_open_in_thread": 1,
     "event_process_instance_pkey": 2,
@@ -260,7 +262,9 @@ EMPTIED = (
 PICKED = {
     "task_ready", "task_lease", "token_ready", "timer_due", "inbox_due", "message_expiry",
     "outbox_pending", "outbox_lease", "subscription_open", "message_buffered",
-    "approval_pending_effect", "event_due", "event_waiting", "event_open_in_thread",
+    "approval_pending_effect", "approval_due", "event_due", "event_waiting",
+    "event_open_in_thread", "event_outbox_pending", "event_outbox_published", "outbox_review",
+    "outbox_probe",
 }  # fmt: skip
 
 
@@ -306,6 +310,8 @@ class Drive:
         self.intake(keys)
         self.several(n)
         self.repair()
+        self.tell()
+        self.rows("select * from bpm.claim_probes('w', %s)", n)
         self.rows("select bpm.next_due(array['work', 'close'])")
         self.rows("select bpm.apply_approval_effects(%s)", n)
 
@@ -495,6 +501,16 @@ class Drive:
         for event in [*odd, *odd]:
             self.rows("select * from bpm.dispatch_event(%s, %s)", event["event_id"], decision)
 
+    def tell(self) -> None:
+        """Domain events: published by the ticks, told to who asks."""
+        self.tick()
+        ((fence, to),) = self.rows(
+            "select fencing_token, published_to"
+            "  from bpm.claim_domain_events('w', 1000, p_subscription => 'listener')"
+        )
+        marked = self.rows("select bpm.mark_published('listener', %s, %s)", fence, to)
+        assert marked == [("Done",)]
+
     def people(self, n: int) -> None:
         open_tasks = self.look(
             "select id from bpm_core.task_instance where state = 'Ready' and task_type = 'bpm:user'"
@@ -555,6 +571,7 @@ def prepare(database: TestDatabase) -> None:
         conn.execute("select * from bpm.deploy_bpmn(%s)", [PLAIN])
         for rule in RULES:
             conn.execute(rule)
+        conn.execute("select bpm.subscribe_events('listener', 'wide')")
         conn.execute("select * from bpm.deploy_bpmn(%s)", [PART])
         conn.execute("select * from bpm.publish_process('trio', %s)", [TRIO])
 
