@@ -19367,10 +19367,10 @@ $$;
 -- suspended instances are noted as parked: that the task is completed, history tells when its token goes on, and their output mappings are applied then.
 -- An answer that does not meet the result schema of its task is kept apart, and its task stays as it is.
 -- Output mappings are applied here; where one cannot be evaluated the result is kept and the token stops.
--- Results that are to be reviewed, by their task or because the worker says so (p_doubted: the items), are kept and noted as parked, too; a review is asked for.
+-- Results that are to be reviewed, by their task or because the worker says so (p_doubts: item to reasons), are kept and noted as parked, too; a review is asked for.
 -- Returns:  accepted[], in item order; who is missing has lost (answer_outcome says how), was stopped, or is to be reviewed.
 -- Writes:   task_instance, execution, result, history_event: one row each per answer; rejected_result; token, incident of one stopped; quota_slot; what ask_reviews writes.
-create or replace function bpm_core.accept_answers(p_tenant_id text, p_answers bpm_core.answer[], p_suspended uuid[], p_now timestamptz, p_doubted integer[] default null)
+create or replace function bpm_core.accept_answers(p_tenant_id text, p_answers bpm_core.answer[], p_suspended uuid[], p_now timestamptz, p_doubts jsonb default null)
 returns bpm_core.accepted[]
 language plpgsql volatile
 set search_path = pg_catalog, pg_temp
@@ -19413,7 +19413,7 @@ begin
       from held a
      where a.fault is null and t.tenant_id = a.tenant_id and t.id = a.task_id
     returning a.item, t.id, t.workflow_instance_id, t.token_id, t.scope_id, t.node_id, t.attempt, t.worker_id, t.fencing_token, t.claimed_at, t.lease_until,
-              a.variables, a.output, a.content_hash, t.outputs, t.input, coalesce(t.needs_review, nullif(a.item = any (p_doubted), false)) as needs_review,
+              a.variables, a.output, a.content_hash, t.outputs, t.input, coalesce(t.needs_review, nullif(p_doubts ? a.item::text, false)) as needs_review,
               t.type_slot, t.tenant_slot),
   mapped as materialized (
     select d.*, coalesce(m.patch, case when m.problem is null then d.variables else '{}' end) as patch, m.problem, m.detail
@@ -19427,7 +19427,7 @@ begin
   kept as (
     insert into bpm_core.result (tenant_id, task_instance_id, attempt, output, verdict, reasons, content_hash, created_by, created_at)
     select p_tenant_id, d.id, d.attempt, d.output, case when d.needs_review then 'NeedsReview' else 'Accepted' end::bpm_core.verdict,
-           case when d.needs_review then (select a.record -> 'reasons' from unnest(p_answers) a where a.item = d.item) end, d.content_hash, d.worker_id, p_now
+           nullif(p_doubts -> d.item::text, 'null'), d.content_hash, d.worker_id, p_now
       from done d),
   noted as (
     insert into bpm_core.history_event (tenant_id, workflow_instance_id, at, kind, token_id, node_id, actor, detail)
@@ -20624,6 +20624,7 @@ declare
   v_accepted  bpm_core.accepted[];
   v_going     bpm_core.accepted[];
   v_recording boolean;
+  v_doubts    jsonb;
   v_now       timestamptz;
 begin
   perform bpm_core.enter_call(p_tenant_id, 'worker');
@@ -20643,10 +20644,10 @@ begin
   v_recording := exists (select from unnest(v_answers) a where a.record is not null);
   if v_recording then
     v_answers := bpm_core.admit_records(p_tenant_id, v_answers, v_now);
+    -- A verdict is part of a record, so that those without one are not asked for it.
+    v_doubts := (select jsonb_object_agg(a.item, a.record -> 'reasons') from unnest(v_answers) a where a.record ? 'verdict');
   end if;
-  -- A verdict is part of a record, so that those without one are not asked for it.
-  v_accepted := bpm_core.accept_answers(p_tenant_id, v_answers, v_suspended, v_now,
-    case when v_recording then array(select a.item from unnest(v_answers) a where a.record ? 'verdict') end);
+  v_accepted := bpm_core.accept_answers(p_tenant_id, v_answers, v_suspended, v_now, v_doubts);
   if v_recording then
     perform bpm_core.keep_records(p_tenant_id, v_answers, v_now);
   end if;
@@ -24935,7 +24936,8 @@ declare
   v_late uuid[] := array(
     select o.id
       from (select p_tenant_id as tenant_id, x.* from unnest(p_marks) x offset 0) m
-      join bpm_core.outbox o on o.tenant_id = m.tenant_id and o.command_id = m.command_id
+     cross join lateral (select o.id, o.state, o.fencing_token from bpm_core.outbox o
+                          where o.tenant_id = m.tenant_id and o.command_id = m.command_id offset 0) o
      where o.state = 'Pending' or o.state = 'Sending' and o.fencing_token > m.fencing_token);
 begin
   if cardinality(v_late) = 0 then
@@ -24951,13 +24953,15 @@ begin
     select distinct on (o.id)
            row(o.id, v.state, v.arrived, v.failure, m.reported, m.receipt, m.detail, m.retry_in, m.content_hash, a.attempt, null)::bpm_core.command_move
       from (select p_tenant_id as tenant_id, x.* from unnest(p_marks) x offset 0) m
-      join bpm_core.outbox o on o.tenant_id = m.tenant_id and o.command_id = m.command_id
+     cross join lateral (select o.tenant_id, o.id, o.state, o.destination_snapshot from bpm_core.outbox o
+                          where o.tenant_id = m.tenant_id and o.command_id = m.command_id offset 0) o
      cross join lateral jsonb_populate_record(null::bpm_core.destination, o.destination_snapshot) d
      cross join lateral bpm_core.judge_delivery(m.reported, m.receipt, d, true, true) v
      cross join lateral (
         select t.attempt
           from bpm_core.delivery_attempt t
-         where t.tenant_id = o.tenant_id and t.outbox_id = o.id and t.fencing_token = m.fencing_token and t.outcome = 'Unknown') a
+         where t.tenant_id = o.tenant_id and t.outbox_id = o.id and t.fencing_token = m.fencing_token and t.outcome = 'Unknown'
+        offset 0) a
      where o.id = any (v_late) and o.state in ('Pending', 'Sending') and v.state = 'Sent'
      order by o.id, m.item));
 end
@@ -24991,7 +24995,8 @@ begin
       left join lateral (
         select t.attempt
           from bpm_core.delivery_attempt t
-         where t.tenant_id = o.tenant_id and t.outbox_id = o.id and t.fencing_token = m.fencing_token and t.outcome = 'Unknown') a on true
+         where t.tenant_id = o.tenant_id and t.outbox_id = o.id and t.fencing_token = m.fencing_token and t.outcome = 'Unknown'
+        offset 0) a on true
      where case
              when o.state = 'Sending' then o.fencing_token = m.fencing_token and (o.lease_until > v_now or v.state = 'Sent')
              when o.state in ('Unknown', 'Reconciling', 'Manual') then v.state = 'Sent' and a.attempt is not null
@@ -25261,7 +25266,12 @@ begin
   perform bpm_core.check_positions(p_positions, 'object');
   v_now := bpm_core.now();
   select c.* into r_claim from bpm_core.claim_from_lanes(p_tenant_id, p_worker, p_kinds, p_limit, p_lease, p_positions, v_now) c;
-  commands := coalesce((select jsonb_agg(to_jsonb(c) - '{available_at,outbox_id}'::text[]) from unnest(r_claim.commands) c), '[]');
+  -- In one go, and not row by row: a third of the time of a claim.
+  commands := coalesce((
+    select to_jsonb(array_agg(x))
+      from (select c.command_id, c.attempt, c.fencing_token, c.lease_until, c.destination_code, c.destination, c.task_type, c.business_key,
+                   c.process_instance_id, c.payload, c.payload_hash
+              from unnest(r_claim.commands) c) x), '[]');
   positions := r_claim.positions;
   if cardinality(r_claim.commands) < p_limit then
     next_due_at := bpm_core.commands_due(p_tenant_id, v_now);
@@ -25445,7 +25455,7 @@ begin
   with picked as materialized (
     select o.tenant_id, o.id
       from bpm_core.outbox o
-     where o.tenant_id = p_tenant_id and o.probe_at <= v_now and o.state = 'Unknown'
+     where o.tenant_id = p_tenant_id and o.probe_at <= v_now  -- and so Unknown; not said, or the index of these would be read
        and (p_kinds is null or o.destination_snapshot ->> 'kind' = any (p_kinds))
      order by o.probe_at, o.id
      limit p_limit
@@ -25676,19 +25686,24 @@ set plan_cache_mode = force_generic_plan
 set enable_seqscan = off  set enable_hashjoin = off  set enable_mergejoin = off
 set jit = off
 as $$
+declare
+  v_count integer := cardinality(p_commands);
+  v_until timestamptz[];
+  v_ids   uuid[];
 begin
+  -- Slots by an array and not by a set: the whole key is looked up then, however few rows the planner believes in.
   if p_busy is not null then
+    select array_agg(c.lease_until order by c.n), array_agg(c.command_id order by c.n)
+      into v_until, v_ids
+      from (select x.lease_until, x.command_id, row_number() over () as n from unnest(p_commands) x) c;
     update bpm_core.destination_slot s
-       set free_at = c.lease_until, command_id = c.command_id
-      from (select c.lease_until, c.command_id, p_busy[c.n] as slot, p_tenant_id as tenant_id
-              from (select x.lease_until, x.command_id, row_number() over () as n from unnest(p_commands) x) c offset 0) c
-     where s.tenant_id = c.tenant_id and s.destination_id = p_lane.destination_id and s.kind = 'Concurrency' and s.slot = c.slot;
+       set free_at = v_until[array_position(p_busy, s.slot)], command_id = v_ids[array_position(p_busy, s.slot)]
+     where s.tenant_id = p_tenant_id and s.destination_id = p_lane.destination_id and s.kind = 'Concurrency' and s.slot = any (p_busy[:v_count]);
   end if;
   if p_rated is not null then
     update bpm_core.destination_slot s
        set free_at = p_now + p_lane.rate_period
-      from (select r.slot, p_tenant_id as tenant_id from unnest(p_rated[:cardinality(p_commands)]) r(slot) offset 0) r
-     where s.tenant_id = r.tenant_id and s.destination_id = p_lane.destination_id and s.kind = 'Rate' and s.slot = r.slot;
+     where s.tenant_id = p_tenant_id and s.destination_id = p_lane.destination_id and s.kind = 'Rate' and s.slot = any (p_rated[:v_count]);
   end if;
   if p_lane.probing then
     -- Should nobody report of it, the next is tried when its lease is over.
@@ -26154,8 +26169,9 @@ begin
            row(o.id, v.state, v.arrived, v.failure, null, m.receipt, m.detail || jsonb_build_object('probe', o.probes, 'seen', m.seen), m.retry_in,
                null, o.attempt, o.worker_id)::bpm_core.command_move
       from (select p_tenant_id as tenant_id, x.* from unnest(v_marks) x offset 0) m
-      join bpm_core.outbox o on o.tenant_id = m.tenant_id and o.command_id = m.command_id
-     cross join lateral bpm_core.judge_probe(m.seen, m.receipt, o, v_now) v
+     cross join lateral (select o.id, o.state, o.fencing_token, o.lease_until, o.probes, o.attempt, o.worker_id, o as command
+                           from bpm_core.outbox o where o.tenant_id = m.tenant_id and o.command_id = m.command_id offset 0) o
+     cross join lateral bpm_core.judge_probe(m.seen, m.receipt, o.command, v_now) v
      where o.state = 'Reconciling' and o.fencing_token = m.fencing_token and (o.lease_until > v_now or v.state = 'Sent')
      order by o.id, m.item));
   -- The fence only grows: one that still stands belongs to the probe that led to this state, so a repeat gets the same answer.
@@ -26238,7 +26254,8 @@ begin
     select o.tenant_id, o.id, o.command_id, o.workflow_instance_id, o.token_id, o.node_id, o.state as was, o.worker_id, o.fencing_token, o.claimed_at,
            o.attempt as under_way, m.state, m.reported, bpm_core.cap_json(m.receipt) as receipt, bpm_core.cap_json(m.detail) as detail, m.content_hash, m.attempt, m.actor,
            case when m.arrived then coalesce(o.first_sent_at, o.claimed_at) when not m.arrived then o.first_sent_at end as first_sent_at,
-           coalesce(m.retry_in, bpm_core.command_delay(d, case when p.ask then o.probes + 1 else o.attempt end)) as delay,
+           case when m.state in ('Pending', 'Unknown')
+                then coalesce(m.retry_in, bpm_core.command_delay(d, case when p.ask then o.probes + 1 else o.attempt end)) end as delay,
            p.ask, not p.ask and d.resend_allowed and o.attempt < o.max_attempts as resend, d.key_retention, d.lease
       from (select p_tenant_id as tenant_id, m.* from unnest(p_moves) m offset 0) m
       join bpm_core.outbox o on o.tenant_id = m.tenant_id and o.id = m.outbox_id
@@ -26299,6 +26316,7 @@ set search_path = pg_catalog, pg_temp
 set plan_cache_mode = force_generic_plan
 set enable_seqscan = off  set enable_hashjoin = off  set enable_mergejoin = off
 set jit = off
+set enable_sort = off
 as $$
 declare
   v_count integer;
@@ -26452,12 +26470,20 @@ begin
     v_blocked := array(
       select o.id
         from unnest(v_found) f(id)
-       cross join lateral (select o.* from bpm_core.outbox o where o.tenant_id = p_tenant_id and o.id = f.id offset 0) o
-       where exists (
-         select
-           from bpm_core.outbox x
-          where x.destination_id = o.destination_id and x.sequence_key = o.sequence_key and x.ended_at is null and x.tenant_id = o.tenant_id
-            and x.id <> o.id and (x.state <> 'Pending' or x.id < o.id)));
+       cross join lateral (select o.id, o.destination_id, o.sequence_key from bpm_core.outbox o where o.tenant_id = p_tenant_id and o.id = f.id offset 0) o
+        left join lateral (
+          select x.id
+            from bpm_core.outbox x
+           where x.destination_id = o.destination_id and x.sequence_key = o.sequence_key and x.ended_at is null and x.tenant_id = p_tenant_id
+           order by x.id
+           limit 1) head on true
+        left join lateral (
+          select true as yes
+            from bpm_core.outbox x
+           where x.destination_id = o.destination_id and x.sequence_key = o.sequence_key and x.state in ('Sending', 'Unknown', 'Reconciling', 'Manual')
+             and x.tenant_id = p_tenant_id
+           limit 1) busy on true
+       where head.id < o.id or busy.yes);
     update bpm_core.outbox o
        set available_at = 'infinity'
       from (select p_tenant_id as tenant_id, b.id from unnest(v_blocked) b(id) offset 0) b
@@ -27047,16 +27073,17 @@ begin
     select x.id
       from unnest(v_keys) k
      cross join lateral (
-       select x.id
+       select x.id, x.state, x.available_at
          from bpm_core.outbox x
         where x.destination_id = k.destination_id and x.sequence_key = k.sequence_key and x.ended_at is null and x.tenant_id = p_tenant_id
         order by x.id
         limit 1
-          for no key update) x);
+          for no key update) x
+     where x.state = 'Pending' and x.available_at = 'infinity');
   update bpm_core.outbox o
      set available_at = bpm_core.now()
     from (select p_tenant_id as tenant_id, n.id from unnest(v_next) n(id) offset 0) n
-   where o.tenant_id = n.tenant_id and o.id = n.id and o.state = 'Pending' and o.available_at = 'infinity';
+   where o.tenant_id = n.tenant_id and o.id = n.id;
 end
 $$;
 
