@@ -8,7 +8,6 @@ import logging
 from datetime import datetime
 from typing import Any
 
-from pgbpm.attempts import Slots
 from pgbpm.delivery import Deliverer
 from pgbpm.gateway import Claim, Gateway
 from pgbpm.jsontext import write
@@ -16,6 +15,7 @@ from pgbpm.pacing import Look
 from pgbpm.repeat import GaveUp, Repeater
 from pgbpm.results import Results
 from pgbpm.sending import EVENTS, PROBES
+from pgbpm.slots import Slots
 from pgbpm.telling import tell
 
 logger = logging.getLogger("pgbpm.runner")
@@ -73,7 +73,7 @@ class Outgoing:
             sending = asyncio.create_task(self._deliver(tenant, command, claim))
             self._under_way.add(sending)
             sending.add_done_callback(self._sent)
-        return Look(found=bool(claim.items), due_in=claim.due_in)
+        return Look(found=bool(claim.items), due_in=claim.due_in, taken=len(claim.items))
 
     async def probes(self, tenant: str) -> Look:
         """Claim commands of unknown fate and ask their receivers."""
