@@ -12,9 +12,11 @@ from dataclasses import asdict
 from datetime import UTC, datetime
 from pathlib import Path
 
-from benchmarks import machine, report
+from benchmarks import audit, machine, pictures, report
 from benchmarks.branches import measure_branches
 from benchmarks.context import QUICK, Context, Outcome, Sizes
+from benchmarks.crowd import measure_crowd
+from benchmarks.curves import measure_curves
 from benchmarks.delivery import measure_delivery
 from benchmarks.flatness import measure_held, measure_million
 from benchmarks.guard import EXIT_LOADED, Guard, OtherLoad
@@ -23,7 +25,7 @@ from benchmarks.intake import measure_intake
 from benchmarks.rows import measure_rows
 from benchmarks.runner import measure_runner
 from benchmarks.server import BenchServer, install, running_server
-from benchmarks.throughput import measure_set
+from benchmarks.throughput import measure_set, measure_single
 from benchmarks.wakeup import measure_wakeup
 from pgbpm.devtools import scratch
 
@@ -33,6 +35,9 @@ PAGE = CHECKOUT / "docs" / "performance.md"
 BENCHMARKS: dict[str, Callable[[Context], Outcome]] = {
     "rows": measure_rows,
     "set": measure_set,
+    "single": measure_single,
+    "curves": measure_curves,
+    "crowd": measure_crowd,
     "runner": measure_runner,
     "wakeup": measure_wakeup,
     "delivery": measure_delivery,
@@ -79,7 +84,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
     options.out.write_text(json.dumps(result, indent=2) + "\n", encoding="utf-8")
     print(report.table(result))
     print(f"written: {options.out}")
+    written = json.loads(options.out.read_text(encoding="utf-8"))
+    result["pictures"] = [p.stem for p in pictures.draw(written["details"], options.out.parent)]
     if options.docs:
+        pictures.draw(written["details"], PAGE.parent / "pictures")
         PAGE.write_text(report.page(PAGE.read_text(encoding="utf-8"), result), encoding="utf-8")
         print(f"written: {PAGE}")
     return 0
@@ -123,8 +131,9 @@ def _measure(
         for name, measure in chosen.items():
             _say(f"\n{name}: {(measure.__doc__ or '').splitlines()[0]}")
             began = time.monotonic()
-            with guard.watching(name, loads), _memory(server) as memory:
+            with guard.watching(name, loads), _memory(server) as memory, audit.asked() as found:
                 outcomes[name] = measure(context)
+            outcomes[name].detail["audit"] = found.told()
             outcomes[name].detail["seconds"] = round(time.monotonic() - began, 1)
             if memory is not None:
                 outcomes[name].detail["server_peak_mb"] = round(memory.peak_mb)

@@ -34,7 +34,7 @@ as $$
 declare
   v_now  timestamptz := clock_timestamp();
   v_zero constant uuid := '00000000-0000-0000-0000-000000000000';
-  v_tokens uuid[];
+  v_count integer;
 begin
   with born as materialized (
     select bpm_core.new_id() as process_id, bpm_core.new_id() as workflow_id, bpm_core.new_id() as token_id
@@ -46,8 +46,8 @@ begin
     insert into bare.workflow_instance (tenant_id, id, process_instance_id, workflow_version_id, role_version_id, live_tokens, created_at)
     select '', b.workflow_id, b.process_id, v_zero, v_zero, 1, v_now from born b),
   token as (
-    insert into bare.token (tenant_id, id, workflow_instance_id, node_id, state, updated_at)
-    select '', b.token_id, b.workflow_id, 'begin', 'Waiting', v_now from born b),
+    insert into bare.token (tenant_id, id, workflow_instance_id, node_id, visit, version, state, updated_at)
+    select '', b.token_id, b.workflow_id, 'first', 1, 1, 'Waiting', v_now from born b),
   task as (
     insert into bare.task_instance (
       tenant_id, id, workflow_instance_id, token_id, visit, node_id, task_version_id, task_type, available_at, max_attempts, lease)
@@ -56,14 +56,8 @@ begin
     insert into bare.history_event (tenant_id, workflow_instance_id, at, kind, token_id, node_id, to_state, actor, detail)
     select '', b.workflow_id, v_now, 'InstanceStarted', b.token_id, 'begin', 'Running', 'bare', jsonb_build_object('workflow_version', v_zero)
       from born b)
-  select array_agg(b.token_id) into v_tokens from born b;
-  with placed as materialized (
-    select '' as tenant_id, k.id from unnest(v_tokens) k(id))
-  update bare.token t
-     set node_id = 'first', visit = 1, version = t.version + 1, updated_at = v_now
-    from placed p
-   where t.tenant_id = p.tenant_id and t.id = p.id;
-  return p_count;
+  select count(*) into v_count from born b;
+  return v_count;
 end
 $$;
 
@@ -142,7 +136,8 @@ begin
       from done d),
   patched as (
     update bare.workflow_instance w
-       set lock_version = w.lock_version + 1, variables = w.variables || p_patch
+       set lock_version = w.lock_version + 1, variables = w.variables || p_patch, live_tokens = (d.next_node is not null)::integer,
+           status = case when d.next_node is null then 'Completed' else w.status end, ended_at = case when d.next_node is null then v_now end
       from done d
      where w.tenant_id = d.tenant_id and w.id = d.workflow_instance_id),
   moved as (
@@ -163,17 +158,13 @@ begin
   if v_instances is not null then
     with instance as materialized (
       select '' as tenant_id, e.id from unnest(v_instances) e(id)),
-    closed as (
-      update bare.workflow_instance w
-         set status = 'Completed', live_tokens = 0, ended_at = v_now
-        from instance e
-       where w.tenant_id = e.tenant_id and w.id = e.id
-      returning w.tenant_id, w.process_instance_id),
     ended as (
       update bare.process_instance p
          set status = 'Completed', version = p.version + 1, updated_at = v_now, ended_at = v_now
-        from closed c
-       where p.tenant_id = c.tenant_id and p.id = c.process_instance_id)
+        from instance e
+       cross join lateral (select w.tenant_id, w.process_instance_id from bare.workflow_instance w
+                            where w.tenant_id = e.tenant_id and w.id = e.id offset 0) w
+       where p.tenant_id = w.tenant_id and p.id = w.process_instance_id)
     insert into bare.history_event (tenant_id, workflow_instance_id, at, kind, token_id, to_state)
     select '', e.instance_id, v_now, k.kind, case when k.kind = 'TokenCompleted' then e.token_id end, 'Completed'
       from unnest(v_instances, v_tokens) e(instance_id, token_id)

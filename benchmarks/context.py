@@ -12,7 +12,8 @@ from benchmarks.server import BenchServer
 
 @dataclass(frozen=True, slots=True)
 class Sizes:
-    """How much each benchmark does; ``repeats`` runs, of which the median counts."""
+    """How much each benchmark does; ``repeats`` runs, of which the median counts (fewer of what
+    takes long)."""
 
     repeats: int = 3
     workers: int = 4
@@ -22,6 +23,7 @@ class Sizes:
     finished_tasks: int = 1_000_000
     flat_rounds: int = 60
     flat_queue_rounds: int = 12
+    held_repeats: int = 1
     held_tasks: int = 100_000
     held_round_tasks: int = 6_000
     held_all_tasks: int = 500_000
@@ -33,6 +35,16 @@ class Sizes:
     rows_instances: int = 500
     events: int = 12_000
     commands: int = 10_000
+    single_instances: int = 600
+    curve_workers: tuple[int, ...] = (1, 2, 4, 8)
+    curve_batches: tuple[int, ...] = (1, 10, 100, 1_000)
+    curve_instances: int = 3_000
+    curve_finished: tuple[int, ...] = (10_000, 100_000)
+    crowd_repeats: int = 2
+    crowd: int = 100
+    crowd_batch: int = 10
+    crowd_pool: int = 20
+    crowd_instances: int = 5_000
     wakeups: int = 400
 
 
@@ -56,6 +68,14 @@ QUICK = Sizes(
     rows_instances=50,
     events=200,
     commands=200,
+    single_instances=60,
+    curve_workers=(2,),
+    curve_batches=(20,),
+    curve_instances=100,
+    curve_finished=(300,),
+    crowd_repeats=1,
+    crowd=20,
+    crowd_instances=300,
     wakeups=40,
 )
 

@@ -14,6 +14,7 @@ import psycopg
 from psycopg.types.json import Jsonb
 
 from benchmarks.context import Context, Outcome, median, spread
+from benchmarks.count import Cost, Monitor, per_unit, told
 from benchmarks.runner import CHECKOUT, runner_process
 from benchmarks.server import database, settle
 from benchmarks.systems import connect
@@ -33,19 +34,26 @@ def measure_delivery(context: Context) -> Outcome:
     From the first claim to the last mark, by the server's clock.
     """
     rates: list[float] = []
+    costs: list[Cost] = []
     with _sink() as port:
         for number in range(context.sizes.repeats):
             with database(context.server.url, context.template) as url:
-                rate = _one_run(url, port, context.sizes.commands)
+                rate, cost = _one_run(url, port, context.sizes.commands)
             rates.append(rate)
+            costs.append(cost)
             context.say(f"  run {number + 1}: {rate:,.0f} commands/s")
     return Outcome(
         {"commands_per_s": median(rates)},
-        {"samples": rates, "spread": spread(rates), "commands": context.sizes.commands},
+        {
+            "samples": rates,
+            "spread": spread(rates),
+            "commands": context.sizes.commands,
+            **per_unit(costs),
+        },
     )
 
 
-def _one_run(url: str, port: int, commands: int) -> float:
+def _one_run(url: str, port: int, commands: int) -> tuple[float, Cost]:
     with connect(url) as conn:
         conn.execute("select * from bpm.deploy_bpmn(p_xml => %s)", [_XML])
         conn.execute(
@@ -60,19 +68,20 @@ def _one_run(url: str, port: int, commands: int) -> float:
             ]
             conn.execute("select count(*) from bpm.start_processes(%s)", [Jsonb(items)])
         settle(url)
+        told(conn)
+        monitor = Monitor(url)
         with runner_process(
             url,
             BPM__DELIVERY__ALLOW_PRIVATE_ADDRESSES="true",
             BPM__DELIVERY__CONCURRENCY="100",
         ) as process:
             _wait(conn, process, commands)
-        return float(
-            _value(
-                conn,
-                "select count(*) / extract(epoch from max(a.ended_at) - min(a.claimed_at))::float8"
-                "  from bpm_core.delivery_attempt a",
-            )
+        rate = _value(
+            conn,
+            "select count(*) / extract(epoch from max(a.ended_at) - min(a.claimed_at))::float8"
+            "  from bpm_core.delivery_attempt a",
         )
+    return float(rate), monitor.cost(commands)
 
 
 def _wait(conn: psycopg.Connection[Any], process: subprocess.Popen[bytes], commands: int) -> None:

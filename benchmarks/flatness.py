@@ -29,15 +29,15 @@ def measure_million(context: Context) -> Outcome:
         filled = fill(full, sizes.finished_tasks)
         for url in (fresh, full):  # so that both are planned on what they hold
             with connect(url) as conn:
-                _costs({"warm": Engine(conn, "warm")}, sizes.batch, 3)
+                call_costs({"warm": Engine(conn, "warm")}, sizes.batch, 3)
             settle(url)
         context.say(f"  {filled['tasks']:,} finished tasks in {filled['seconds']:.0f} s")
         with connect(fresh) as fresh_conn, connect(full) as full_conn:
             engines = {"fresh": Engine(fresh_conn, "flat"), "full": Engine(full_conn, "flat")}
             for limit in limits:
-                _costs(engines, limit, 3)  # plans and caches
+                call_costs(engines, limit, 3)  # plans and caches
             runs = [
-                {limit: _costs(engines, limit, sizes.flat_rounds) for limit in limits}
+                {limit: call_costs(engines, limit, sizes.flat_rounds) for limit in limits}
                 for _ in range(sizes.repeats)
             ]
             queues = _queue_costs({"fresh": fresh_conn, "full": full_conn}, sizes)
@@ -83,7 +83,7 @@ def _queue_costs(
     }
 
 
-def _costs(engines: dict[str, Engine], limit: int, rounds: int) -> dict[str, dict[str, float]]:
+def call_costs(engines: dict[str, Engine], limit: int, rounds: int) -> dict[str, dict[str, float]]:
     """Median milliseconds per call; a round is one start, three claims, three completions."""
     seen: dict[str, dict[str, list[float]]] = {
         name: {call: [] for call in CALLS} for name in engines
@@ -116,7 +116,7 @@ def measure_held(context: Context) -> Outcome:
 
     Nothing that was claimed or completed can be cleaned away; the last rounds against the first.
     """
-    runs = [_held_run(context) for _ in range(context.sizes.repeats)]
+    runs = [_held_run(context) for _ in range(context.sizes.held_repeats)]
     ratios = [run["ratio"] for run in runs]
     for run in runs:
         rates = ", ".join(f"{rate:,.0f}" for rate in run["steps_per_s"])

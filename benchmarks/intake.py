@@ -10,6 +10,7 @@ from typing import Any
 import psycopg
 
 from benchmarks.context import Context, Outcome, median, spread
+from benchmarks.count import Cost, Monitor, per_unit, told
 from benchmarks.server import database
 from benchmarks.systems import VARIABLES, connect
 
@@ -28,6 +29,7 @@ def measure_intake(context: Context) -> Outcome:
     """
     accepted: list[float] = []
     dispatched: list[float] = []
+    costs: list[Cost] = []
     for number in range(context.sizes.repeats):
         with database(context.server.url, context.template) as url, connect(url) as conn:
             conn.execute(RULE)
@@ -35,7 +37,11 @@ def measure_intake(context: Context) -> Outcome:
             _accept(conn, ids, 5, context.sizes.batch)  # plans and caches
             _dispatch(conn, context.sizes.batch)
             calls = context.sizes.events // context.sizes.batch
+            told(conn)
+            monitor = Monitor(url)
             accepted.append(_accept(conn, ids, calls, context.sizes.batch))
+            told(conn)
+            costs.append(monitor.cost(calls * context.sizes.batch, alone=False))
             dispatched.append(_dispatch(conn, context.sizes.batch))
         rates = f"{accepted[-1]:,.0f} accepted/s, {dispatched[-1]:,.0f} dispatched/s"
         context.say(f"  run {number + 1}: {rates}")
@@ -45,6 +51,7 @@ def measure_intake(context: Context) -> Outcome:
             "batch": context.sizes.batch,
             "events": context.sizes.events,
             "spread_accept": spread(accepted),
+            **per_unit(costs),
             "spread_dispatch": spread(dispatched),
             "accepted": accepted,
             "dispatched": dispatched,

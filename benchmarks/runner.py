@@ -17,6 +17,7 @@ import psycopg
 
 from benchmarks import machine
 from benchmarks.context import Context, Outcome, median, spread
+from benchmarks.count import Cost, Monitor, per_unit
 from benchmarks.server import database, settle
 from benchmarks.systems import Engine, connect
 
@@ -33,24 +34,28 @@ def measure_runner(context: Context) -> Outcome:
     """
     rates: list[float] = []
     peaks: list[float] = []
+    costs: list[Cost] = []
     for number in range(context.sizes.repeats):
         with database(context.server.url, context.template) as url:
-            rate, peak = _one_run(url, context.sizes.runner_instances)
+            rate, peak, cost = _one_run(url, context.sizes.runner_instances)
         rates.append(rate)
         peaks.append(peak)
+        costs.append(cost)
         context.say(f"  run {number + 1}: {rate:,.0f} instances/s, runner {peak:.0f} MB")
     return Outcome(
         {"instances_per_s_runner": median(rates)},
         {
             "samples": rates,
             "spread": spread(rates),
+            **per_unit(costs),
             "instances": context.sizes.runner_instances,
             "runner_peak_mb": max(peaks),
         },
     )
 
 
-def _one_run(url: str, instances: int) -> tuple[float, float]:
+def _one_run(url: str, instances: int) -> tuple[float, float, Cost]:
+    monitor = Monitor(url)
     with connect(url) as conn, runner_process(url) as process:
         engine = Engine(conn, "feeder")
         _feed(conn, process, engine, _WARM_UP)
@@ -63,7 +68,7 @@ def _one_run(url: str, instances: int) -> tuple[float, float]:
             "  from bpm_core.process_instance p",
             [began],
         )
-    return instances / seconds, memory.peak_mb
+    return instances / seconds, memory.peak_mb, monitor.cost(instances + _WARM_UP)
 
 
 def _feed(

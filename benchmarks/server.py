@@ -12,6 +12,7 @@ from typing import Any
 import psycopg
 from psycopg import sql
 
+from benchmarks import audit
 from pgbpm import migrations, source
 from pgbpm.config import ServerConfig
 from pgbpm.devtools import baseline, scratch
@@ -135,11 +136,13 @@ def install(url: str, sql_root: Path | None = None) -> None:
 
 @contextlib.contextmanager
 def database(server_url: str, template: str) -> Iterator[str]:
-    """A copy of an installed database, as a migration leaves it; dropped afterwards."""
+    """A copy of an installed database, as a migration leaves it; audited where one is asked for
+    (see :mod:`benchmarks.audit`), dropped afterwards."""
     with scratch.scratch_database(server_url, template) as url:
         with psycopg.connect(url, autocommit=True) as conn:
             conn.execute("checkpoint")
         yield url
+        audit.look(url)
 
 
 def settle(url: str) -> None:

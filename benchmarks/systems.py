@@ -92,9 +92,10 @@ class Bare:
 SYSTEMS: dict[str, type[Engine] | type[Bare]] = {"engine": Engine, "bare": Bare}
 
 
-def connect(url: str) -> psycopg.Connection[Any]:
-    """An autocommit connection that prepares every statement at its first use."""
-    return psycopg.connect(url, autocommit=True, prepare_threshold=0)
+def connect(url: str, *, prepared: bool = True) -> psycopg.Connection[Any]:
+    """An autocommit connection that prepares every statement at its first use, or none: through a
+    pooler in transaction mode there is no session to keep them."""
+    return psycopg.connect(url, autocommit=True, prepare_threshold=0 if prepared else None)
 
 
 def _one(conn: psycopg.Connection[Any], query: Any, params: list[Any]) -> Any:

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from dataclasses import asdict
 from typing import Any
 
 from benchmarks import machine
 from benchmarks.context import Context, Outcome, median, spread
+from benchmarks.count import Monitor, per_unit
 from benchmarks.server import database
 from benchmarks.workers import Work, crew, elapsed
 
@@ -18,30 +20,46 @@ def measure_set(context: Context) -> Outcome:
     Start, three tasks, end; a call in five is a start, two are claims, two completions, each of
     one batch and one commit.
     """
+    found = _compare(context, context.sizes.set_instances, context.sizes.batch)
+    rates = found["instances_per_s_engine"]
+    return Outcome({"instances_per_s_set": rates, "ratio_to_bare": found["ratio"]}, found)
+
+
+def measure_single(context: Context) -> Outcome:
+    """The same with every call for one: starts, claims and completions of one, a commit each.
+
+    What a commit and a call cost, for both.
+    """
+    found = _compare(context, context.sizes.single_instances, 1)
+    return Outcome({"ratio_to_bare_batch1": found["ratio"]}, found)
+
+
+def _compare(context: Context, instances: int, batch: int) -> dict[str, Any]:
     rates: dict[str, list[float]] = {name: [] for name in SYSTEMS}
     runs: list[dict[str, Any]] = []
     for number in range(context.sizes.repeats):
         for name in SYSTEMS:
-            run = _one_run(context, name)
+            run = _one_run(context, name, instances, batch)
             rates[name].append(run["instances_per_s"])
             runs.append({"system": name, **run})
             context.say(f"  {name} run {number + 1}: {run['instances_per_s']:,.0f} instances/s")
     engine, bare = median(rates["engine"]), median(rates["bare"])
     ratios = [e / b for e, b in zip(rates["engine"], rates["bare"], strict=True)]
-    return Outcome(
-        {"instances_per_s_set": engine, "ratio_to_bare": engine / bare},
-        {
-            "workers": context.sizes.workers,
-            "batch": context.sizes.batch,
-            "instances_per_s_bare": bare,
-            **_cpu(runs),
-            "spread_engine": spread(rates["engine"]),
-            "spread_bare": spread(rates["bare"]),
-            "spread_ratio": spread(ratios),
-            "ratios": ratios,
-            "runs": runs,
-        },
-    )
+    costs = [run["cost"] for run in runs if run["system"] == "engine"]
+    return {
+        "ratio": engine / bare,
+        "workers": context.sizes.workers,
+        "batch": batch,
+        **per_unit(costs),
+        "instances_per_s_engine": engine,
+        "instances_per_s_bare": bare,
+        **_cpu(runs),
+        "spread_engine": spread(rates["engine"]),
+        "spread_bare": spread(rates["bare"]),
+        "spread_ratio": spread(ratios),
+        "ratios": ratios,
+        "runs": [{**run, "cost": asdict(run["cost"])} for run in runs],
+    }
 
 
 def _cpu(runs: list[dict[str, Any]]) -> dict[str, float]:
@@ -55,16 +73,16 @@ def _cpu(runs: list[dict[str, Any]]) -> dict[str, float]:
     }
 
 
-def _one_run(context: Context, system: str) -> dict[str, Any]:
+def _one_run(context: Context, system: str, instances: int, batch: int) -> dict[str, Any]:
     sizes = context.sizes
-    with (
-        database(context.server.url, context.template) as url,
-        crew(url, system, sizes.workers, sizes.batch) as workers,
-    ):
-        pid = context.server.pid
-        before = machine.cpu_seconds(pid) if pid else 0.0
-        work = workers.run(sizes.set_instances, sizes.batch)
-        spent = machine.cpu_seconds(pid) - before if pid else None
+    with database(context.server.url, context.template) as url:
+        monitor = Monitor(url)
+        with crew(url, system, sizes.workers, batch) as workers:
+            pid = context.server.pid
+            before = machine.cpu_seconds(pid) if pid else 0.0
+            work = workers.run(instances, batch)
+            spent = machine.cpu_seconds(pid) - before if pid else None
+        cost = monitor.cost(sum(w.tasks for w in work) // 3 + workers.warmed)
     seconds, tasks = elapsed(work), sum(w.tasks for w in work)
     return {
         "instances_per_s": tasks / 3 / seconds,
@@ -73,6 +91,7 @@ def _one_run(context: Context, system: str) -> dict[str, Any]:
         "server_cpu_us_per_instance": spent and 1e6 * spent / (tasks / 3),
         "empty_claims": sum(w.empty_claims for w in work),
         "repeats": sum(w.repeats for w in work),
+        "cost": cost,
         "ms_per_call": ms_per_call(work),
     }
 

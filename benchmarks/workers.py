@@ -1,4 +1,4 @@
-"""Worker processes: each with one connection that it keeps, told over a pipe what to do."""
+"""Workers with one connection each, in processes that are told over a pipe what to do."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ import contextlib
 import multiprocessing
 import time
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from multiprocessing.connection import Connection
 from multiprocessing.sharedctypes import Synchronized
@@ -16,6 +17,7 @@ import psycopg
 from benchmarks.systems import SYSTEMS, System, connect
 
 _PAUSE_S = 0.001
+_LONGEST_PAUSE_S = 0.032
 _STUCK_S = 60.0
 _SPAWN = multiprocessing.get_context("spawn")
 
@@ -46,18 +48,21 @@ class Work:
 
 
 class Crew:
-    """A few workers on one database. Use :func:`crew`."""
+    """A few workers on one database, ``threads`` of them in each process. Use :func:`crew`."""
 
-    def __init__(self, url: str, system: str, size: int) -> None:
+    def __init__(self, url: str, system: str, size: int, threads: int, prepared: bool) -> None:
         self.size = size
+        self.warmed = 0  # instances that have run before anything was measured
         self._done = _SPAWN.Value("q", 0)
         self._pipes: list[Connection] = []
         self._processes = []
-        for number in range(size):
+        names = [f"worker-{number}" for number in range(size)]
+        self._crowds = [names[first : first + threads] for first in range(0, size, threads)]
+        for crowd in self._crowds:
             mine, theirs = _SPAWN.Pipe()
             process = _SPAWN.Process(
                 target=_serve,
-                args=(url, system, f"worker-{number}", theirs, self._done),
+                args=(url, system, crowd, prepared, theirs, self._done),
                 daemon=True,
             )
             process.start()
@@ -72,9 +77,10 @@ class Crew:
         self._done.value = 0
         shares = _share(-(-instances // batch), self.size)
         wanted = tasks if tasks is not None else sum(shares) * batch * 3
-        for pipe, share in zip(self._pipes, shares, strict=True):
-            pipe.send(Job(share, batch, wanted))
-        return self._answers()
+        jobs = iter([Job(share, batch, wanted) for share in shares])
+        for pipe, crowd in zip(self._pipes, self._crowds, strict=True):
+            pipe.send([next(jobs) for _ in crowd])
+        return [work for answer in self._answers() for work in answer]
 
     def close(self) -> None:
         """Let the workers end."""
@@ -96,11 +102,20 @@ class Crew:
 
 
 @contextlib.contextmanager
-def crew(url: str, system: str, size: int, batch: int) -> Iterator[Crew]:
-    """Workers that have made every call a few times, so that plans and caches are there."""
-    made = Crew(url, system, size)
+def crew(
+    url: str,
+    system: str,
+    size: int,
+    batch: int,
+    *,
+    threads: int = 1,
+    prepared: bool = True,
+    rounds: int = 3,
+) -> Iterator[Crew]:
+    """Workers that have made every call ``rounds`` times, so that plans and caches are there."""
+    made = Crew(url, system, size, threads, prepared)
     try:
-        made.run(3 * size * batch, batch)
+        made.warmed = sum(w.tasks for w in made.run(rounds * size * batch, batch)) // 3
         yield made
     finally:
         made.close()
@@ -118,20 +133,31 @@ def _share(count: int, parts: int) -> list[int]:
 # -- in the worker's process ---------------------------------------------------------------------
 
 
-def _serve(url: str, system: str, name: str, pipe: Connection, done: Synchronized[int]) -> None:
+def _serve(
+    url: str,
+    system: str,
+    names: list[str],
+    prepared: bool,
+    pipe: Connection,
+    done: Synchronized[int],
+) -> None:
     try:
-        with connect(url) as conn:
-            worker = SYSTEMS[system](conn, name)
+        with contextlib.ExitStack() as stack:
+            workers = [
+                SYSTEMS[system](stack.enter_context(connect(url, prepared=prepared)), name)
+                for name in names
+            ]
+            pool = stack.enter_context(ThreadPoolExecutor(len(names)))
             pipe.send(True)
             while True:
-                job = pipe.recv()
-                pipe.send(_work(worker, job, done))
+                jobs: list[Job] = pipe.recv()
+                pipe.send(list(pool.map(_work, workers, jobs, [done] * len(jobs))))
     except EOFError:  # the benchmark is over, or gone
         return
     except KeyboardInterrupt:
         return
     except Exception as error:
-        pipe.send(RuntimeError(f"{name}: {error}"))
+        pipe.send(RuntimeError(f"{names[0]}: {error}"))
 
 
 def _work(system: System, job: Job, done: Synchronized[int]) -> Work:
@@ -140,14 +166,15 @@ def _work(system: System, job: Job, done: Synchronized[int]) -> Work:
         _timed(work, "start", lambda: system.start(job.batch))
         for _ in range(3):
             _step(system, job.batch, work, done)
-    progress = time.monotonic()
+    progress, pause = time.monotonic(), _PAUSE_S
     while done.value < job.tasks:
         if _step(system, job.batch, work, done):
-            progress = time.monotonic()
+            progress, pause = time.monotonic(), _PAUSE_S
         elif time.monotonic() - progress > _STUCK_S:
             raise RuntimeError(f"no task found, but only {done.value} of {job.tasks} are completed")
         else:
-            time.sleep(_PAUSE_S)
+            time.sleep(pause)
+            pause = min(2 * pause, _LONGEST_PAUSE_S)
     work.ended = work.ended or work.began
     return work
 

@@ -96,7 +96,7 @@ create table bpm_core.audit_event (
   detail            jsonb not null default '{}',
   at                timestamptz not null,
   primary key (tenant_id, id)
-);
+) with (autovacuum_vacuum_insert_scale_factor = 0.1);
 create index audit_event_of_aggregate on bpm_core.audit_event (tenant_id, aggregate_type, aggregate_id, at);
 comment on table bpm_core.audit_event is 'Every administrative or human action. What the machine does is in history_event.';
 
@@ -111,7 +111,7 @@ create table bpm_core.idempotency_key (
   created_at   timestamptz not null,
   expires_at   timestamptz not null,
   primary key (tenant_id, operation, key)
-);
+) with (autovacuum_vacuum_scale_factor = 0.02, autovacuum_vacuum_insert_scale_factor = 0.1);
 create index idempotency_key_of_instance on bpm_core.idempotency_key (instance_id);
 create index idempotency_key_expiry on bpm_core.idempotency_key (expires_at);
 comment on table bpm_core.idempotency_key is 'Same key and request hash: the stored response. Another hash: BP409.';
@@ -133,7 +133,7 @@ create table bpm_core.evidence (
   unique (identity_hash, tenant_id),
   check ((purged_at is null) = (object_key is not null)),
   check ((purged_at is null) = (purged_by is null))
-);
+) with (autovacuum_vacuum_insert_scale_factor = 0.1);
 comment on table bpm_core.evidence is 'What proves something, as metadata; the object itself lies in a store of its own. Never updated but for the purge, which leaves a tombstone with the hash.';
 comment on column bpm_core.evidence.identity_hash is 'sha256 over the hash of the content and the object key: the same object is kept once, and known again after it was purged.';
 comment on column bpm_core.evidence.object_key is 'Where the object lies: a key or an address, never with a credential. Cleared by the purge: a key can tell of a person.';
@@ -148,7 +148,7 @@ create table bpm_core.subject (
   updated_at   timestamptz not null,
   primary key (tenant_id, id),
   unique (subject_key, subject_type, tenant_id)
-) with (fillfactor = 85);
+) with (fillfactor = 85, autovacuum_vacuum_scale_factor = 0.02);
 comment on table bpm_core.subject is 'What facts are about: a shipment, an order, a customer. Its state is its current facts.';
 comment on column bpm_core.subject.lock_version is 'Grows by one with every accepted result or approved review that writes facts about it.';
 
@@ -172,7 +172,7 @@ create table bpm_core.fact (
   check ((task_instance_id is null) = (attempt is null)),
   check (task_instance_id is not null or review_id is not null),
   check (superseded_by <> id)
-);
+) with (autovacuum_vacuum_insert_scale_factor = 0.1);
 create unique index fact_current on bpm_core.fact (subject_id, name, tenant_id) where superseded_by is null;
 create index fact_of_subject on bpm_core.fact (subject_id, at);
 create index fact_of_result on bpm_core.fact (task_instance_id, attempt);
@@ -366,6 +366,7 @@ create table bpm_core.workflow_flow (
   is_default          boolean not null default false,
   name                text,
   condition_tree      jsonb,
+  is_direct           boolean check (is_direct),
   primary key (tenant_id, workflow_version_id, source_id, ord),
   unique (flow_id, workflow_version_id, tenant_id),
   foreign key (tenant_id, workflow_version_id) references bpm_core.workflow_version,
@@ -376,6 +377,7 @@ create table bpm_core.workflow_flow (
 create index workflow_flow_target on bpm_core.workflow_flow (target_id, workflow_version_id, tenant_id);
 comment on table bpm_core.workflow_flow is 'Sequence flows. ord is document order with the default flow last, so the first true one can be taken lazily; target_kind is copied from the target: one look-up per hop.';
 comment on column bpm_core.workflow_flow.condition_tree is 'What jsonpath cannot say, for evaluate_condition; null is undecidable.';
+comment on column bpm_core.workflow_flow.is_direct is 'Nothing is decided, evaluated, armed or joined when a token goes along it: see direct_flows; null: the general way.';
 comment on column bpm_core.workflow_flow.condition is 'Strict jsonpath predicate; null: see condition_tree, and without that always true. Evaluated with jsonb_path_match(variables, condition, condition_constants, true); NULL is undecidable and becomes an incident.';
 
 -- Only of versions with inclusive joins.
@@ -434,6 +436,14 @@ comment on column bpm_core.workflow_task_binding.priority_level is '0 high, 1 no
 comment on column bpm_core.workflow_task_binding.expressions is 'What depends on variables, compiled: inputs, outputs, assignee, groups, users, due, follow_up, priority; null: nothing does, which costs nothing.';
 comment on column bpm_core.workflow_task_binding.headers is 'What the drawing tells the worker besides the variables, an object of texts.';
 comment on column bpm_core.workflow_task_binding.destination_code is 'Send tasks: where the command goes; defaults to the task type.';
+
+create table bpm_core.task_level (
+  tenant_id      text collate "C" not null default '',
+  task_type      text collate "C" not null,
+  priority_level smallint not null check (priority_level between 0 and 2),
+  primary key (tenant_id, task_type, priority_level)
+);
+comment on table bpm_core.task_level is 'Which priority levels tasks of a type can have, in any version ever stored: a claim looks into no others.';
 
 create table bpm_core.process_definition (
   tenant_id            text collate "C" not null default '',
@@ -860,7 +870,7 @@ create table bpm_core.business_case (
   created_at   timestamptz not null,
   primary key (tenant_id, id),
   unique (business_key, tenant_id)
-);
+) with (autovacuum_vacuum_insert_scale_factor = 0.1);
 
 create table bpm_core.process_instance (
   tenant_id          text collate "C" not null default '',
@@ -948,7 +958,7 @@ create table bpm_core.scope (
   primary key (tenant_id, id),
   foreign key (tenant_id, workflow_instance_id) references bpm_core.workflow_instance,
   check (state = 'Open' or live_tokens = 0)
-) with (fillfactor = 80);
+) with (fillfactor = 80, autovacuum_vacuum_scale_factor = 0.02, autovacuum_vacuum_insert_scale_factor = 0.1);
 create index scope_of_instance on bpm_core.scope (workflow_instance_id);
 create index scope_of_parent on bpm_core.scope (parent_scope_id) where parent_scope_id is not null;
 create index scope_of_host on bpm_core.scope (host_token_id);
@@ -992,7 +1002,7 @@ create table bpm_core.multi_instance_part (
   part          integer not null,
   items         jsonb not null check (jsonb_typeof(items) = 'array'),
   primary key (tenant_id, host_token_id, part)
-);
+) with (autovacuum_vacuum_scale_factor = 0.02);
 comment on table bpm_core.multi_instance_part is 'The collection of a multi-instance as it was at entry, 1,000 elements a row, as far as items were not begun at once. Deleted with its multi_instance.';
 
 create table bpm_core.token_transition (
@@ -1048,7 +1058,7 @@ create table bpm_core.parallel_join (
   fired_at             timestamptz,
   primary key (tenant_id, workflow_instance_id, scope_id, node_id, round),
   check ((fired_at is not null) <= (joined = expected))
-);
+) with (autovacuum_vacuum_scale_factor = 0.02, autovacuum_vacuum_insert_scale_factor = 0.1);
 create table bpm_core.parallel_join_arrival (
   tenant_id            text collate "C" not null default '',
   workflow_instance_id uuid not null,
@@ -1058,7 +1068,7 @@ create table bpm_core.parallel_join_arrival (
   round                integer not null,
   token_id             uuid not null,
   primary key (tenant_id, workflow_instance_id, scope_id, node_id, flow_id, round)
-);
+) with (autovacuum_vacuum_scale_factor = 0.02, autovacuum_vacuum_insert_scale_factor = 0.1);
 comment on table bpm_core.parallel_join is 'One round of one join. The n-th token over an incoming flow belongs to round n; it fires when every flow has brought one.';
 
 create table bpm_core.inclusive_join (
@@ -1071,7 +1081,7 @@ create table bpm_core.inclusive_join (
   filled               bit varying not null,
   blocked_by           uuid,
   primary key (tenant_id, workflow_instance_id, scope_id, node_id)
-) with (fillfactor = 75);
+) with (fillfactor = 75, autovacuum_vacuum_scale_factor = 0.02);
 comment on table bpm_core.inclusive_join is
   'What waits at an inclusive join, if anything. Its arrivals are in parallel_join_arrival: the first over each flow in the round that is collected, surplus in those after it; a round has its row in parallel_join when it fires.';
 comment on column bpm_core.inclusive_join.round is 'The round that is collected.';
@@ -1100,7 +1110,7 @@ create table bpm_core.compensation_record (
   unique (workflow_instance_id, position, tenant_id),
   check ((status = 'Pending') = (ended_at is null)),
   check (handler_scope_id is null or thrower_token_id is not null)
-) with (fillfactor = 80);
+) with (fillfactor = 80, autovacuum_vacuum_scale_factor = 0.02);
 create index compensation_of_thrower on bpm_core.compensation_record (thrower_token_id, position) where thrower_token_id is not null;
 create index compensation_of_inner on bpm_core.compensation_record (inner_scope_id) where inner_scope_id is not null;
 create index compensation_of_handler on bpm_core.compensation_record (handler_scope_id) where handler_scope_id is not null;
@@ -1200,7 +1210,7 @@ create table bpm_core.signal (
   receivers integer not null check (receivers >= 0),
   sent_at   timestamptz not null,
   primary key (tenant_id, id)
-);
+) with (autovacuum_vacuum_insert_scale_factor = 0.1);
 comment on table bpm_core.signal is 'A signal, broadcast once to every wait that was open then; the inbox rows it became name it.';
 comment on column bpm_core.signal.receivers is 'How many waits were open when it was sent.';
 
@@ -1239,7 +1249,7 @@ create table bpm_core.incident (
   primary key (tenant_id, id),
   foreign key (tenant_id, workflow_instance_id) references bpm_core.workflow_instance,
   check ((state = 'Resolved') = (resolved_at is not null and resolved_by is not null))
-);
+) with (autovacuum_vacuum_scale_factor = 0.05, autovacuum_vacuum_insert_scale_factor = 0.1);
 create index incident_of_instance on bpm_core.incident (workflow_instance_id);
 create index incident_open on bpm_core.incident (tenant_id, created_at, id) where state = 'Open';
 comment on table bpm_core.incident is 'Every "cannot go on" is one row with the values seen; resolving drives the same token again.';
@@ -1273,6 +1283,9 @@ create type bpm_core.accepted as (
 -- What was accepted, but its output mappings could not be evaluated.
 create type bpm_core.unmapped as (
   task bpm_core.accepted, problem text, detail jsonb);
+-- A direct step that was taken: end_node where it led to an end, has_ended where its instance ended with it.
+create type bpm_core.step as (
+  item integer, task_id uuid, instance_id uuid, token_id uuid, end_node text, has_ended boolean);
 -- An attempt that failed: reported by its worker, expired, or thrown as an error nobody caught.
 create type bpm_core.failure as (
   item integer, task_id uuid, fencing_token bigint, error jsonb, retryable boolean, retry_in interval);
@@ -1344,7 +1357,7 @@ create table bpm_core.task_comment (
   created_at       timestamptz not null,
   primary key (tenant_id, id),
   foreign key (tenant_id, task_instance_id) references bpm_core.task_instance
-);
+) with (autovacuum_vacuum_scale_factor = 0.05, autovacuum_vacuum_insert_scale_factor = 0.1);
 create index task_comment_of_task on bpm_core.task_comment (task_instance_id, id);
 comment on table bpm_core.task_comment is 'What people say about a user task. Append-only.';
 
@@ -1361,7 +1374,7 @@ create table bpm_core.execution (
   outcome          bpm.outcome not null,
   error            jsonb,
   primary key (tenant_id, task_instance_id, attempt)
-) with (autovacuum_vacuum_insert_scale_factor = 0.1);
+) with (autovacuum_vacuum_scale_factor = 0.05, autovacuum_vacuum_insert_scale_factor = 0.1);
 comment on table bpm_core.execution is 'An attempt that ended. While it runs it lives on its task row; the view bpm.execution shows both.';
 comment on column bpm_core.execution.outcome is 'The answer its worker got; a repeated call gets it again.';
 
@@ -1376,7 +1389,7 @@ create table bpm_core.result (
   created_by       text not null,
   created_at       timestamptz not null,
   primary key (tenant_id, task_instance_id, attempt)
-) with (autovacuum_vacuum_insert_scale_factor = 0.1);
+) with (autovacuum_vacuum_scale_factor = 0.05, autovacuum_vacuum_insert_scale_factor = 0.1);
 comment on table bpm_core.result is 'What an attempt gave back and was accepted. Append-only.';
 
 create table bpm_core.rejected_result (
@@ -1390,7 +1403,7 @@ create table bpm_core.rejected_result (
   created_by       text not null,
   created_at       timestamptz not null,
   primary key (tenant_id, task_instance_id, attempt, content_hash)
-);
+) with (autovacuum_vacuum_scale_factor = 0.05, autovacuum_vacuum_insert_scale_factor = 0.1);
 comment on table bpm_core.rejected_result is 'What an attempt gave back that does not meet the result schema of its task: kept, with why, and never applied. Beside result, not in it: an attempt may be rejected several times before it is accepted once, and whatever refers to a result refers to an accepted one.';
 alter table bpm_core.fact add foreign key (tenant_id, task_instance_id, attempt) references bpm_core.result;
 
@@ -1402,7 +1415,7 @@ create table bpm_core.task_evidence (
   primary key (tenant_id, task_instance_id, evidence_id),
   foreign key (tenant_id, task_instance_id) references bpm_core.task_instance,
   foreign key (tenant_id, evidence_id) references bpm_core.evidence
-);
+) with (autovacuum_vacuum_scale_factor = 0.05, autovacuum_vacuum_insert_scale_factor = 0.1);
 create index task_evidence_of_evidence on bpm_core.task_evidence (evidence_id);
 comment on table bpm_core.task_evidence is 'Evidence attached to a task, whoever works on it.';
 
@@ -1414,7 +1427,7 @@ create table bpm_core.result_evidence (
   primary key (tenant_id, task_instance_id, attempt, evidence_id),
   foreign key (tenant_id, task_instance_id, attempt) references bpm_core.result,
   foreign key (tenant_id, evidence_id) references bpm_core.evidence
-);
+) with (autovacuum_vacuum_scale_factor = 0.05, autovacuum_vacuum_insert_scale_factor = 0.1);
 create index result_evidence_of_evidence on bpm_core.result_evidence (evidence_id);
 comment on table bpm_core.result_evidence is 'Evidence an accepted result came with.';
 
@@ -1439,7 +1452,7 @@ create table bpm_core.dead_letter (
   foreign key (tenant_id, workflow_instance_id) references bpm_core.workflow_instance,
   check ((state = 'Open') = (closed_by is null and closed_at is null)),
   check ((kind = 'Event') = (event_id is not null) and (kind = 'Event') = (workflow_instance_id is null))
-);
+) with (autovacuum_vacuum_scale_factor = 0.05, autovacuum_vacuum_insert_scale_factor = 0.1);
 create index dead_letter_open on bpm_core.dead_letter (tenant_id, created_at, id) where state = 'Open';
 create index dead_letter_of_instance on bpm_core.dead_letter (workflow_instance_id);
 create index dead_letter_of_incident on bpm_core.dead_letter (incident_id);
@@ -1494,7 +1507,7 @@ create table bpm_core.approval_record (
   check (due_at is not distinct from least(expires_at, remind_at, escalate_at)),
   check (status = 'Pending' or claimed_by = '{}'),
   check (cardinality(claimed_by) <= required_approvals)
-) with (fillfactor = 85);
+) with (fillfactor = 85, autovacuum_vacuum_scale_factor = 0.02);
 create index approval_pending_effect on bpm_core.approval_record (tenant_id, decided_at, id)
   where effect = 'Pending' and status in ('Approved', 'Rejected', 'Expired');
 create index approval_open on bpm_core.approval_record (tenant_id, created_at, id) where status = 'Pending';
@@ -1523,7 +1536,7 @@ create table bpm_core.approval_vote (
   groups       text[] not null default '{}',
   primary key (tenant_id, approval_id, actor),
   foreign key (tenant_id, approval_id) references bpm_core.approval_record
-);
+) with (autovacuum_vacuum_scale_factor = 0.05, autovacuum_vacuum_insert_scale_factor = 0.1);
 comment on table bpm_core.approval_vote is 'What each person said, once. One decision takes required_approvals of them.';
 comment on column bpm_core.approval_vote.groups is 'Of the groups that were asked those the person was said to be in.';
 
@@ -1555,7 +1568,7 @@ create table bpm_core.review (
   foreign key (tenant_id, superseded_by) references bpm_core.review,
   check ((state = 'Decided') = (decision is not null and actor is not null and decided_at is not null)),
   check ((state = 'Superseded') = (superseded_by is not null))
-) with (fillfactor = 85);
+) with (fillfactor = 85, autovacuum_vacuum_scale_factor = 0.02);
 create unique index review_standing on bpm_core.review (task_instance_id, attempt, tenant_id) where state in ('Open', 'Decided');
 create index review_of_result on bpm_core.review (task_instance_id, attempt);
 create index review_of_instance on bpm_core.review (workflow_instance_id);
@@ -1674,7 +1687,7 @@ create table bpm_core.delivery_attempt (
   primary key (tenant_id, outbox_id, attempt, late),
   foreign key (tenant_id, outbox_id) references bpm_core.outbox,
   check ((reported is null) = (content_hash is null))
-) with (autovacuum_vacuum_insert_scale_factor = 0.1);
+) with (autovacuum_vacuum_scale_factor = 0.05, autovacuum_vacuum_insert_scale_factor = 0.1);
 comment on table bpm_core.delivery_attempt is 'One attempt that ended, with what was seen. Append-only.';
 comment on column bpm_core.delivery_attempt.late is 'A second answer of the attempt: it was Unknown and turned out to have arrived.';
 comment on column bpm_core.delivery_attempt.reported is 'What the runner reported; null: its lease ran out.';
@@ -1841,7 +1854,7 @@ create table bpm_core.event_evidence (
   primary key (tenant_id, event_id, evidence_id),
   foreign key (tenant_id, event_id) references bpm_core.event,
   foreign key (tenant_id, evidence_id) references bpm_core.evidence
-);
+) with (autovacuum_vacuum_scale_factor = 0.05, autovacuum_vacuum_insert_scale_factor = 0.1);
 create index event_evidence_of_evidence on bpm_core.event_evidence (evidence_id);
 comment on table bpm_core.event_evidence is 'What came with an event and is kept elsewhere: metadata in evidence.';
 
@@ -1854,7 +1867,7 @@ create table bpm_core.event_process_instance (
   primary key (tenant_id, event_id, process_instance_id, how),
   foreign key (tenant_id, event_id) references bpm_core.event,
   foreign key (tenant_id, process_instance_id) references bpm_core.process_instance
-);
+) with (autovacuum_vacuum_scale_factor = 0.05, autovacuum_vacuum_insert_scale_factor = 0.1);
 create index event_process_instance_of_process on bpm_core.event_process_instance (process_instance_id);
 comment on table bpm_core.event_process_instance is 'Which process instances an event started, reached with a message, or was attached to.';
 
@@ -1866,7 +1879,7 @@ create table bpm_core.task_event (
   primary key (tenant_id, event_id, task_instance_id),
   foreign key (tenant_id, event_id) references bpm_core.event,
   foreign key (tenant_id, task_instance_id) references bpm_core.task_instance
-);
+) with (autovacuum_vacuum_scale_factor = 0.05, autovacuum_vacuum_insert_scale_factor = 0.1);
 create index task_event_of_task on bpm_core.task_event (task_instance_id);
 comment on table bpm_core.task_event is 'Which tasks somebody attached an event to: what their worker should know of.';
 
@@ -1930,7 +1943,7 @@ create table bpm_core.routing_decision (
   unique (event_id, tenant_id),
   foreign key (tenant_id, event_id) references bpm_core.event,
   foreign key (tenant_id, business_case_id) references bpm_core.business_case
-);
+) with (autovacuum_vacuum_scale_factor = 0.05, autovacuum_vacuum_insert_scale_factor = 0.1);
 comment on table bpm_core.routing_decision is 'What was decided about an event, once; written with what it caused, in one transaction. Append-only.';
 comment on column bpm_core.routing_decision.actions is '[{action, process_code, business_key, …}] with the values as they were found; variables are the payload where not said.';
 comment on column bpm_core.routing_decision.proposal is 'What the rules proposed before somebody else decided.';

@@ -102,10 +102,13 @@ create or replace function bpm_core.enter_call(p_tenant_id text, p_capability bp
 returns void
 language plpgsql stable
 set search_path = pg_catalog, pg_temp
+set plan_cache_mode = force_generic_plan
+set enable_seqscan = off
 as $$
 declare
-  v_caller text := bpm_core.caller();
-  v_state  text;
+  v_caller  text := bpm_core.caller();
+  v_state   text;
+  v_granted boolean;
 begin
   if p_tenant_id is null then
     perform bpm_core.fail('BP400', 'The tenant is null.', null, 'Pass p_tenant_id, or leave it out for the tenant without a name.');
@@ -114,11 +117,13 @@ begin
     perform bpm_core.fail('BP400', format('Isolation level %s is not supported.', current_setting('transaction_isolation')),
       null, 'Call in READ COMMITTED: the engine locks first and looks afterwards.');
   end if;
-  select t.state into v_state
+  -- Most callers have a grant of their own for this very tenant: one look-up. is_granted knows the rest.
+  select t.state,
+         exists (select from bpm_core.tenant_grant g where g.role_name = v_caller and g.tenant_pattern = p_tenant_id and g.capability >= p_capability)
+    into v_state, v_granted
     from bpm_core.tenant t
-   where t.tenant_id = p_tenant_id
-     and bpm_core.is_granted(v_caller, p_tenant_id, p_capability);
-  if v_state is null then
+   where t.tenant_id = p_tenant_id;
+  if v_state is null or not v_granted and not bpm_core.is_granted(v_caller, p_tenant_id, p_capability) then
     perform bpm_core.fail('BP403', format('Role %s has no %s grant for tenant %L.', v_caller, p_capability, p_tenant_id),
       jsonb_build_object('role', v_caller, 'tenant_id', p_tenant_id, 'capability', p_capability),
       case p_tenant_id when '' then 'Pass p_tenant_id if you work for another tenant; else an admin grants this one with bpm.grant_access.'
@@ -3013,6 +3018,41 @@ as $$
   end)
 $$;
 
+-- from 20_catalog/direct_flows.sql
+-- Marks the flows that ordinary steps take in one statement (start_direct, take_direct_steps): from a start event or a service task, by its only flow, to a
+-- service task or an end event, at the root, where nothing is decided, evaluated, armed or joined on the way. Whatever is not marked goes the general way,
+-- with the same outcome.
+-- Returns:  workflow_flow rows, is_direct set where it is so.
+create or replace function bpm_core.direct_flows(
+  p_nodes bpm_core.workflow_node[], p_flows bpm_core.workflow_flow[], p_tasks bpm_core.workflow_task_binding[])
+returns setof bpm_core.workflow_flow
+language sql stable
+set search_path = pg_catalog, pg_temp
+as $$
+  with plain as (
+    -- Nodes at the root without boundary events; tasks without expressions and schemas for what they are given.
+    select n.node_id, n.kind
+      from unnest(p_nodes) n
+     where n.kind in ('StartEvent', 'ServiceTask', 'EndEvent') and n.scope_node_id is null
+       and not exists (select from unnest(p_nodes) b where b.attached_to = n.node_id)
+       and not exists (select from unnest(p_tasks) t where t.node_id = n.node_id and (t.expressions is not null or t.input_schema is not null))),
+  graph as (
+    -- Where variables can wake conditions, or an inclusive join looks at what is still under way, every move has to be looked at; and every end where
+    -- a parallel join may wait for what ended.
+    select coalesce(bool_or(n.kind in ('ConditionalCatch', 'ConditionalBoundary', 'InclusiveSplit', 'InclusiveJoin')), false) as is_watched,
+           coalesce(bool_or(n.kind = 'ParallelJoin'), false) as joins
+      from unnest(p_nodes) n)
+  select f.tenant_id, f.workflow_version_id, f.source_id, f.ord, f.flow_id, f.target_id, f.target_kind, f.condition, f.condition_constants,
+         f.condition_source, f.is_default, f.name, f.condition_tree,
+         case when not g.is_watched and not (g.joins and f.target_kind = 'EndEvent') and f.condition is null and f.condition_tree is null
+                and f.target_kind in ('ServiceTask', 'EndEvent')
+                and exists (select from plain s where s.node_id = f.source_id and s.kind in ('StartEvent', 'ServiceTask'))
+                and exists (select from plain t where t.node_id = f.target_id)
+                and (select count(*) from unnest(p_flows) o where o.source_id = f.source_id) = 1 then true end
+    from unnest(p_flows) f
+   cross join graph g
+$$;
+
 -- from 20_catalog/draft_bindings.sql
 -- Reads the bindings of publish_process, checked for shape: looks up the workflow versions, compiles the start conditions.
 -- Returns:  draft_binding[], in the order given; starts are the kinds of the start events at the root of the workflow.
@@ -4895,7 +4935,7 @@ returns setof bpm_core.workflow_flow
 language sql stable
 set search_path = pg_catalog, pg_temp
 as $$
-  select p_tenant_id, p_version_id, f.source_id, f.ord, f.flow_id, f.target_id, n.kind, f.condition, '{}'::jsonb, f.condition_source, f.is_default, f.name, f.condition_tree
+  select p_tenant_id, p_version_id, f.source_id, f.ord, f.flow_id, f.target_id, n.kind, f.condition, '{}'::jsonb, f.condition_source, f.is_default, f.name, f.condition_tree, null::boolean
     from unnest(p_flows) f
     join unnest(p_nodes) n on n.process_pos = f.process_pos and n.node_id = f.target_id
    where f.process_pos = p_process_pos
@@ -8480,7 +8520,7 @@ $$;
 -- The caller holds the lock of the workflow_definition row.
 -- Returns:  version, its id, whether it is new, and whether it became the current one now.
 -- Raises:   BP422 a task pinned by p_pins does not fit its node; BP503 the workflow was deleted meanwhile.
--- Writes:   workflow_version, workflow_node, workflow_flow, workflow_task_binding, inclusive_flow, inclusive_reach, workflow_definition.
+-- Writes:   workflow_version, workflow_node, workflow_flow, workflow_task_binding, task_level, inclusive_flow, inclusive_reach, workflow_definition.
 create or replace function bpm_core.store_workflow_version(
   p_tenant_id text, p_code text, p_process bpm_core.draft_process, p_nodes bpm_core.draft_node[], p_flows bpm_core.draft_flow[],
   p_xml text, p_role_version_id uuid, p_pins bpm_core.task_pin[], p_actor text, out version integer, out version_id uuid, out is_new boolean, out moved boolean)
@@ -8492,8 +8532,9 @@ as $$
 declare
   v_id         uuid := bpm_core.new_id();
   v_nodes      bpm_core.workflow_node[] := array(select r from bpm_core.node_rows(p_tenant_id, v_id, p_process.pos, p_nodes, p_flows) r);
-  v_flows      bpm_core.workflow_flow[] := array(select r from bpm_core.flow_rows(p_tenant_id, v_id, p_process.pos, p_nodes, p_flows) r);
   v_tasks      bpm_core.workflow_task_binding[] := array(select r from bpm_core.binding_rows(p_tenant_id, v_id, p_process.pos, p_nodes, p_pins) r);
+  v_flows      bpm_core.workflow_flow[] := array(
+    select r from bpm_core.direct_flows(v_nodes, array(select f from bpm_core.flow_rows(p_tenant_id, v_id, p_process.pos, p_nodes, p_flows) f), v_tasks) r);
   v_graph      jsonb := bpm_core.graph_of(v_nodes, v_flows, v_tasks);
   v_hash       bytea := sha256(convert_to(rtrim(p_xml, E' \t\r\n'), 'UTF8') || convert_to(v_graph::text, 'UTF8') || convert_to(coalesce(p_process.name, ''), 'UTF8') || uuid_send(p_role_version_id));
   v_definition uuid := bpm_core.kept_definition(
@@ -8517,6 +8558,13 @@ begin
     insert into bpm_core.workflow_node select r.* from unnest(v_nodes) r;
     insert into bpm_core.workflow_flow select r.* from unnest(v_flows) r;
     insert into bpm_core.workflow_task_binding select r.* from unnest(v_tasks) r;
+    insert into bpm_core.task_level (tenant_id, task_type, priority_level)
+    select distinct p_tenant_id, t.task_type, l.level
+      from unnest(v_tasks) t
+     cross join generate_series(0, 2) l(level)
+     where l.level = t.priority_level or t.expressions ? 'priority'
+     order by 2, 3
+    on conflict do nothing;
     perform bpm_core.store_inclusive_joins(v_nodes, v_flows);
   end if;
   update bpm_core.workflow_definition d
@@ -9888,6 +9936,35 @@ begin
 end
 $$;
 
+-- from 40_flow/begin_starts.sql
+-- Creates the instances of starts that stand and moves their tokens on: those whose start event leads straight to a service task in the statement that
+-- creates them, the others, and all where that raises, the general way, where what cannot go on is an incident on its token.
+-- Raises:   as drive_isolated. Writes: as insert_starts, and whatever the nodes ahead write.
+create or replace function bpm_core.begin_starts(p_tenant_id text, p_starts bpm_core.start[], p_actor text, p_now timestamptz)
+returns void
+language plpgsql volatile
+set search_path = pg_catalog, pg_temp
+set plan_cache_mode = force_generic_plan
+set enable_seqscan = off  set enable_hashjoin = off  set enable_mergejoin = off
+set jit = off
+as $$
+declare
+  v_leaving bpm_core.moving[];
+begin
+  begin
+    v_leaving := bpm_core.insert_starts(p_tenant_id, p_starts, p_actor, p_now, true);
+  exception
+    when transaction_rollback or lock_not_available or operator_intervention or insufficient_resources or system_error then
+      raise;
+    when others then
+      v_leaving := bpm_core.insert_starts(p_tenant_id, p_starts, p_actor, p_now, false);
+  end;
+  if v_leaving is not null then
+    perform bpm_core.advance_isolated(v_leaving);
+  end if;
+end
+$$;
+
 -- from 40_flow/begin_workflows.sql
 -- Begins what may begin in processes of several workflows, round after round: what is skipped has ended, so that others may begin; a process all of whose
 -- workflows have ended is Completed.
@@ -10109,6 +10186,10 @@ begin
   end if;
   return query
   select p.id, p.status::text from bpm_core.process_instance p where p.tenant_id = p_tenant_id and p.id = p_process_instance_id;
+  if not found then
+    -- It was removed while this waited for its lock: that says so.
+    perform bpm_core.lock_instances_of_process(p_tenant_id, p_process_instance_id);
+  end if;
 end
 $$;
 
@@ -10348,7 +10429,7 @@ $$;
 -- Raises:   BP400 not ones of ours.
 create or replace function bpm_core.check_positions(p_positions jsonb, p_type text)
 returns void
-language plpgsql immutable
+language plpgsql stable
 set search_path = pg_catalog, pg_temp
 as $$
 begin
@@ -10356,7 +10437,7 @@ begin
     return;
   elsif jsonb_typeof(p_positions) <> 'object'
         or jsonb_path_exists(p_positions, 'strict $.* ? (@.type() != $type)', jsonb_build_object('type', p_type)) then
-    perform bpm_core.fail('BP400', 'The positions are not ones this function gave back.', null, 'Pass null to begin anew.');
+    perform bpm_core.fail_position();
   end if;
 end
 $$;
@@ -12562,6 +12643,22 @@ begin
 end
 $$;
 
+-- from 40_flow/fail_position.sql
+-- Positions that no call of ours gave back.
+-- Raises:   BP400.
+create or replace function bpm_core.fail_position()
+returns void
+language plpgsql stable
+set search_path = pg_catalog, pg_temp
+set plan_cache_mode = force_generic_plan
+set enable_seqscan = off  set enable_hashjoin = off  set enable_mergejoin = off
+set jit = off
+as $$
+begin
+  perform bpm_core.fail('BP400', 'The positions are not ones this function gave back.', null, 'Pass null to begin anew.');
+end
+$$;
+
 -- from 40_flow/find_catch.sql
 -- Who catches what is thrown at a token: its own activity's boundary events; then, scope by scope outwards, the event sub-processes inside and the boundary
 -- events of the activity around. A code that is named goes before one that catches all. What an event sub-process throws is for the outside: none
@@ -12907,7 +13004,7 @@ begin
       from unnest(v_due) t
      where t.status = 'Fired');
   if cardinality(v_starts) > 0 then
-    perform bpm_core.advance_isolated(bpm_core.insert_starts(p_tenant_id, v_starts, bpm_core.caller(), p_now));
+    perform bpm_core.begin_starts(p_tenant_id, v_starts, bpm_core.caller(), p_now);
   end if;
   return coalesce(cardinality(v_due), 0);
 end
@@ -13372,6 +13469,18 @@ begin
 end
 $$;
 
+-- from 40_flow/has_position_keys.sql
+-- Does a value have the keys of a picker's position and no others? Inlined into its caller.
+-- Returns:  boolean; true for none.
+create or replace function bpm_core.has_position_keys(p_position jsonb)
+returns boolean
+language sql immutable
+as $$
+  select p_position is null or p_position = 'null'
+         or jsonb_typeof(p_position) = 'object'
+            and p_position - '{reached_at,reached_id,safe_at,mark_at,horizon,checked_at,check_cost,full_at}'::text[] = '{}'
+$$;
+
 -- from 40_flow/hold_timers.sql
 -- Holds timers of an instance (p_hold), or schedules held ones again: what fell due meanwhile is due now. The instance is locked.
 -- Returns:  integer, how many; at most p_limit. Writes: timer, history_event.
@@ -13522,10 +13631,11 @@ $$;
 
 -- from 40_flow/insert_starts.sql
 -- Creates the instances of starts that stand: business case, process instance, workflow instance, first token; of a process of several workflows (is_several)
--- those that begin at once. Nothing moves yet. A business case that was closed is open again.
--- Returns:  moving[], the first tokens, leaving their start events.
--- Writes:   business_case, process_instance, workflow_instance, token, history_event, event_outbox, and what begin_workflows writes.
-create or replace function bpm_core.insert_starts(p_tenant_id text, p_starts bpm_core.start[], p_actor text, p_now timestamptz)
+-- those that begin at once. Nothing moves yet, except, with p_offers, where a direct flow (direct_flows) leads to a service task: its token stands
+-- there and the task is offered, in the same statement. A business case that was closed is open again.
+-- Returns:  moving[], the first tokens that are still to leave their start events; null when there are none.
+-- Writes:   business_case, process_instance, workflow_instance, token, history_event, event_outbox, task_instance, and what begin_workflows writes.
+create or replace function bpm_core.insert_starts(p_tenant_id text, p_starts bpm_core.start[], p_actor text, p_now timestamptz, p_offers boolean default false)
 returns bpm_core.moving[]
 language plpgsql volatile
 set search_path = pg_catalog, pg_temp
@@ -13535,6 +13645,7 @@ set jit = off
 as $$
 declare
   v_leaving bpm_core.moving[];
+  v_started uuid[];
   v_several bpm_core.start[];
   v_closed  uuid[];
 begin
@@ -13543,9 +13654,18 @@ begin
     from (select distinct s.business_key from unnest(p_starts) s where s.business_key is not null order by 1) k
   on conflict do nothing;
   with born as materialized (
-    select s.*, c.id as case_id, c.state as case_state
+    select s.*, c.id as case_id, c.state as case_state, o.*
       from (select p_tenant_id as tenant_id, s.* from unnest(p_starts) s offset 0) s
-      left join bpm_core.business_case c on c.tenant_id = s.tenant_id and c.business_key = s.business_key),
+      left join bpm_core.business_case c on c.tenant_id = s.tenant_id and c.business_key = s.business_key
+      left join lateral (
+        select f.flow_id, f.target_id, b.task_version_id, b.task_type, b.priority_level, b.max_attempts, b.lease, b.headers, b.checks_result, b.needs_review
+          from (select f.flow_id, f.target_id, f.is_direct from bpm_core.workflow_flow f
+                 where f.tenant_id = s.tenant_id and f.workflow_version_id = s.workflow_version_id and f.source_id = s.start_node_id
+                 order by f.ord limit 1) f
+         cross join lateral (select b.* from bpm_core.workflow_task_binding b
+                              where b.tenant_id = s.tenant_id and b.workflow_version_id = s.workflow_version_id and b.node_id = f.target_id offset 0) b
+         where f.is_direct
+        offset 0) o on p_offers and s.is_several is not true),
   process as (
     insert into bpm_core.process_instance (tenant_id, id, business_case_id, process_version_id, variables, business_key, started_by, created_at, updated_at,
                                            ended_bindings)
@@ -13558,10 +13678,19 @@ begin
       from born b
      where b.is_several is not true),
   placed as (
-    insert into bpm_core.token (tenant_id, id, workflow_instance_id, node_id, state, updated_at)
-    select p_tenant_id, b.token_id, b.workflow_instance_id, b.start_node_id, 'Waiting', p_now
+    insert into bpm_core.token (tenant_id, id, workflow_instance_id, node_id, via_flow_id, visit, version, state, updated_at)
+    select p_tenant_id, b.token_id, b.workflow_instance_id, coalesce(b.target_id, b.start_node_id), b.flow_id, (b.target_id is not null)::integer,
+           (b.target_id is not null)::integer, 'Waiting', p_now
       from born b
      where b.is_several is not true),
+  offered as (
+    insert into bpm_core.task_instance (
+      tenant_id, id, workflow_instance_id, token_id, visit, node_id, task_version_id, task_type, priority_level, available_at, max_attempts, lease,
+      headers, checks_result, needs_review)
+    select p_tenant_id, bpm_core.new_id(), b.workflow_instance_id, b.token_id, 1, b.target_id, b.task_version_id, b.task_type, b.priority_level, bpm_core.now(),
+           b.max_attempts, b.lease, b.headers, b.checks_result, b.needs_review
+      from born b
+     where b.target_id is not null),
   noted as (
     insert into bpm_core.history_event (tenant_id, workflow_instance_id, at, kind, token_id, node_id, to_state, actor, detail)
     select p_tenant_id, b.workflow_instance_id, p_now, 'InstanceStarted', b.token_id, b.start_node_id, 'Running', p_actor,
@@ -13569,13 +13698,17 @@ begin
       from born b
      where b.is_several is not true)
   select array_agg(row(p_tenant_id, b.workflow_instance_id, b.workflow_version_id, '00000000-0000-0000-0000-000000000000', b.token_id,
-                       b.start_node_id, null, null)::bpm_core.moving order by b.item) filter (where b.is_several is not true),
+                       b.start_node_id, null, null)::bpm_core.moving order by b.item) filter (where b.is_several is not true and b.target_id is null),
+         array_agg(b.workflow_instance_id order by b.item) filter (where b.is_several is not true),
          array_agg(row(b.item, null, null, null, null, null, null, null, null, b.start_node_id, null, b.process_instance_id, b.workflow_instance_id, b.token_id,
                        null, null, b.cause, true)::bpm_core.start) filter (where b.is_several),
          array_agg(distinct b.case_id) filter (where b.case_state = 'Closed')
-    into v_leaving, v_several, v_closed
+    into v_leaving, v_started, v_several, v_closed
     from born b;
-  perform bpm_core.emit_events(p_tenant_id, 'InstanceStarted', array(select l.instance_id from unnest(v_leaving) l));
+  if p_offers then
+    perform bpm_core.wake_sleepers('tasks', p_tenant_id);
+  end if;
+  perform bpm_core.emit_events(p_tenant_id, 'InstanceStarted', v_started);
   if v_several is not null then
     v_leaving := v_leaving || bpm_core.begin_workflows(p_tenant_id, v_several, true, p_actor, p_now);
   end if;
@@ -13673,6 +13806,19 @@ begin
   end loop;
   return false;
 end
+$$;
+
+-- from 40_flow/is_position.sql
+-- Is this a position a picker can count with? Times and costs far outside of any clock are forged. Inlined into its caller.
+-- Returns:  boolean; true for none.
+create or replace function bpm_core.is_position(p_position bpm_core.pick_position)
+returns boolean
+language sql stable
+as $$
+  select coalesce(least(nullif(p_position.reached_at, '-infinity'), nullif(p_position.safe_at, '-infinity'), nullif(p_position.mark_at, '-infinity'),
+                        nullif(p_position.checked_at, '-infinity'), nullif(p_position.full_at, '-infinity')) >= '0001-01-01Z', true)
+     and coalesce(greatest(p_position.reached_at, p_position.safe_at, p_position.mark_at, p_position.checked_at, p_position.full_at) <= '9999-01-01Z', true)
+     and coalesce(p_position.check_cost between interval '-10000 days' and interval '10000 days', true)
 $$;
 
 -- from 40_flow/item_trouble.sql
@@ -16109,7 +16255,7 @@ begin
                     else f.fault end, null, w.is_several)::bpm_core.start
       from item i
       join wanted w on w.code = i.code and w.version is not distinct from i.version
-      left join lateral (select bpm_core.start_refusal(p_tenant_id, w.code, w.version) as refusal where w.process_version_id is null) t on true
+      left join lateral (select bpm_core.start_refusal(p_tenant_id, w.code, w.version) as refusal where w.process_version_id is null offset 0) t on true
      cross join lateral (
        select p.is_plain, case when not p.is_plain then bpm_core.variables_fault(i.variables) end as fault
          from (select bpm_core.is_plain(i.variables)) p(is_plain)) f
@@ -16274,10 +16420,7 @@ end
 $$;
 
 -- from 40_flow/pick_end.sql
--- The position after a pick. p_last_* is the last row handed out (null: none), p_exhausted that there was no more to hand out. Then what was reached is the
--- clock of the pick but for a second: what died without being handed out (leases given up, timers cancelled) is not walked again. Rows written meanwhile
--- are due at the clock of their writer, so most of those that commit a little later lie within that second; the others are stragglers.
--- The horizon is read here, after the pick: a writer that began before a row we saw commit must still lie below it.
+-- The position after a pick that ends now: position_after, for pickers that have one.
 -- Returns:  pick_position.
 create or replace function bpm_core.pick_end(
   p_position bpm_core.pick_position, p_look_back boolean, p_settled boolean, p_whole boolean,
@@ -16285,44 +16428,16 @@ create or replace function bpm_core.pick_end(
 returns bpm_core.pick_position
 language plpgsql volatile
 set search_path = pg_catalog, pg_temp
+set plan_cache_mode = force_generic_plan
+set enable_seqscan = off  set enable_hashjoin = off  set enable_mergejoin = off
+set jit = off
 as $$
 declare
-  v_zero     constant uuid := uuid '00000000-0000-0000-0000-000000000000';
-  v_position bpm_core.pick_position := p_position;
-  v_seen     constant timestamptz := p_began - interval '1 second';
-  v_passed   boolean := coalesce((p_last_at, p_last_id) > (coalesce(p_position.reached_at, '-infinity'), coalesce(p_position.reached_id, v_zero)), false);
-  v_now      timestamptz;
+  v_ended    timestamptz := bpm_core.now();
+  v_position bpm_core.pick_position;
 begin
-  if v_passed then
-    v_position.reached_at := p_last_at;
-    v_position.reached_id := p_last_id;
-  end if;
-  if p_exhausted and v_seen > coalesce(v_position.reached_at, '-infinity') then
-    v_position.reached_at := v_seen;
-    v_position.reached_id := v_zero;
-  end if;
-  v_position.reached_at := coalesce(v_position.reached_at, '-infinity');
-  v_position.reached_id := coalesce(v_position.reached_id, v_zero);
-  if not p_look_back then
-    return v_position;
-  end if;
-  v_now := bpm_core.now();
-  v_position.checked_at := v_now;
-  v_position.check_cost := v_now - p_began;
-  -- Past what was reached before there are no stragglers. Waiting for the end of a long queue would walk it from its head with every pick.
-  if p_whole and (p_exhausted or v_passed) then
-    v_position.full_at := v_now;
-  end if;
-  if p_settled then
-    if p_exhausted or p_position.mark_at is null or p_last_at > p_position.mark_at then
-      v_position.safe_at := coalesce(p_position.mark_at, '-infinity') - interval '1 millisecond';
-      v_position.mark_at := v_position.reached_at;
-      v_position.horizon := pg_snapshot_xmax(pg_current_snapshot());
-    else
-      -- More stragglers than one batch: look back again at once, the mark stays.
-      v_position.checked_at := '-infinity';
-    end if;
-  end if;
+  select e.* into v_position
+    from bpm_core.position_after(p_position, p_look_back, p_settled, p_whole, p_last_at, p_last_id, p_exhausted, p_began, v_ended) e;
   return v_position;
 end
 $$;
@@ -16330,29 +16445,22 @@ $$;
 -- from 40_flow/pick_start.sql
 -- Where does this pick begin? (law 12) From what was reached, or further back: when every writer of before the mark has ended,
 -- when a long writer has kept that waiting for a while, and from the very beginning about every 30 seconds.
--- Returns:  from_at, from_id (exclusive), look_back, settled, whole. Call it before the pick, pick_end after it.
-create or replace function bpm_core.pick_start(
-  p_position bpm_core.pick_position, p_now timestamptz,
-  out from_at timestamptz, out from_id uuid, out look_back boolean, out settled boolean, out whole boolean)
-language plpgsql volatile
-set search_path = pg_catalog, pg_temp
+-- In SQL, so that it is inlined into the statement that asks for many positions at once.
+-- Returns:  one row: from_at, from_id (exclusive), look_back, settled, whole. Call it before the pick, pick_end after it.
+create or replace function bpm_core.pick_start(p_position bpm_core.pick_position, p_now timestamptz)
+returns table (from_at timestamptz, from_id uuid, look_back boolean, settled boolean, whole boolean)
+language sql stable rows 1
 as $$
-begin
-  -- A whole scan of the future was under a clock that has since been set back.
-  whole := p_position.full_at is null or p_now not between p_position.full_at and p_position.full_at + interval '30 seconds';
-  settled := p_position.horizon is null or pg_snapshot_xmin(pg_current_snapshot()) >= p_position.horizon;
-  look_back := whole or settled
-               or p_now > p_position.checked_at + greatest(interval '1 second', 20 * p_position.check_cost);
-  from_id := '00000000-0000-0000-0000-000000000000';
-  if whole then
-    from_at := '-infinity';
-  elsif look_back then
-    from_at := coalesce(p_position.safe_at, '-infinity');
-  else
-    from_at := coalesce(p_position.reached_at, '-infinity');
-    from_id := coalesce(p_position.reached_id, from_id);
-  end if;
-end
+  select case when b.whole then '-infinity'
+              when b.look_back then coalesce(p_position.safe_at, '-infinity') else coalesce(p_position.reached_at, '-infinity') end,
+         case when b.look_back then uuid '00000000-0000-0000-0000-000000000000'
+              else coalesce(p_position.reached_id, '00000000-0000-0000-0000-000000000000') end,
+         b.look_back, b.settled, b.whole
+    from (select w.whole, w.settled,
+                 w.whole or w.settled or coalesce(p_now > p_position.checked_at + greatest(interval '1 second', 20 * p_position.check_cost), false) as look_back
+            -- A whole scan of the future was under a clock that has since been set back.
+            from (select p_position.full_at is null or p_now not between p_position.full_at and p_position.full_at + interval '30 seconds' as whole,
+                         p_position.horizon is null or pg_snapshot_xmin(pg_current_snapshot()) >= p_position.horizon as settled) w) b
 $$;
 
 -- from 40_flow/place_first_token.sql
@@ -16527,6 +16635,37 @@ begin
 end
 $$;
 
+-- from 40_flow/position_after.sql
+-- The position after a pick. p_last_* is the last row handed out (null: none), p_exhausted that there was no more to hand out; the pick lasted from
+-- p_began to p_ended. Where it was exhausted, what was reached is the
+-- clock of the pick but for a second: what died without being handed out (leases given up, timers cancelled) is not walked again. Rows written meanwhile
+-- are due at the clock of their writer, so most of those that commit a little later lie within that second; the others are stragglers.
+-- The horizon is read here, after the pick: a writer that began before a row we saw commit must still lie below it.
+-- In SQL, so that it is inlined into the statement that gives back many positions at once.
+-- Returns:  one row: pick_position.
+create or replace function bpm_core.position_after(
+  p_position bpm_core.pick_position, p_look_back boolean, p_settled boolean, p_whole boolean,
+  p_last_at timestamptz, p_last_id uuid, p_exhausted boolean, p_began timestamptz, p_ended timestamptz)
+returns setof bpm_core.pick_position
+language sql stable rows 1
+as $$
+  select r.at, case when r.at = r.last_at then r.last_id else '00000000-0000-0000-0000-000000000000' end,
+         case when r.marks then coalesce(p_position.mark_at, '-infinity') - interval '1 millisecond' else p_position.safe_at end,
+         case when r.marks then r.at else p_position.mark_at end,
+         case when r.marks then pg_snapshot_xmax(pg_current_snapshot()) else p_position.horizon end,
+         -- More stragglers than one batch: look back again at once, the mark stays.
+         case when not p_look_back then p_position.checked_at when p_settled and not r.marks then '-infinity' else p_ended end,
+         case when p_look_back then p_ended - p_began else p_position.check_cost end,
+         -- Past what was reached before there are no stragglers. Waiting for the end of a long queue would walk it from its head with every pick.
+         case when p_look_back and p_whole and (p_exhausted or r.passed) then p_ended else p_position.full_at end
+    from (select e.*, case when p_exhausted then greatest(e.last_at, p_began - interval '1 second') else e.last_at end as at
+            from (select f.passed, f.marks, case when f.passed then p_last_at else f.from_at end as last_at, case when f.passed then p_last_id else f.from_id end as last_id
+                    from (select b.*, coalesce((p_last_at, p_last_id) > (b.from_at, b.from_id), false) as passed,
+                                 p_look_back and p_settled and (p_exhausted or p_position.mark_at is null or coalesce(p_last_at > p_position.mark_at, false)) as marks
+                            from (select coalesce(p_position.reached_at, '-infinity') as from_at,
+                                         coalesce(p_position.reached_id, '00000000-0000-0000-0000-000000000000') as from_id offset 0) b offset 0) f offset 0) e offset 0) r
+$$;
+
 -- from 40_flow/position_of.sql
 -- A number as the time in a picker's position, for pickers that go by numbers: so many seconds after 1970. number_at is the way back.
 -- Returns:  timestamptz.
@@ -16699,21 +16838,15 @@ language plpgsql stable
 set search_path = pg_catalog, pg_temp
 as $$
 declare
-  v_keys constant text[] := array['reached_at', 'reached_id', 'safe_at', 'mark_at', 'horizon', 'checked_at', 'check_cost', 'full_at'];
   v_position bpm_core.pick_position;
 begin
   if p_position is null or p_position = 'null' then
     return null;
   end if;
   begin
-    if jsonb_typeof(p_position) = 'object' and p_position - v_keys = '{}' then
+    if bpm_core.has_position_keys(p_position) then
       v_position := jsonb_populate_record(null::bpm_core.pick_position, p_position);
-      -- Times and costs far outside of any clock are forged, and could not be counted with.
-      if coalesce(least(nullif(v_position.reached_at, '-infinity'), nullif(v_position.safe_at, '-infinity'), nullif(v_position.mark_at, '-infinity'),
-                        nullif(v_position.checked_at, '-infinity'), nullif(v_position.full_at, '-infinity')) >= timestamptz '0001-01-01Z', true)
-         and coalesce(greatest(v_position.reached_at, v_position.safe_at, v_position.mark_at, v_position.checked_at, v_position.full_at)
-                      <= timestamptz '9999-01-01Z', true)
-         and coalesce(v_position.check_cost between interval '-10000 days' and interval '10000 days', true) then
+      if bpm_core.is_position(v_position) then
         return v_position;
       end if;
     end if;
@@ -16721,8 +16854,8 @@ begin
     when data_exception then
       null;  -- a value of ours that is no time, id or number: answered like anything else that is not ours
   end;
-  perform bpm_core.fail('BP400', 'The positions are not ones this function gave back.', null, 'Pass null to begin anew.');
-  return null;  -- never reached: fail raises
+  perform bpm_core.fail_position();
+  return null;  -- never reached: it raises
 end
 $$;
 
@@ -18144,7 +18277,7 @@ begin
   end if;
   v_new := array(select s from unnest(v_starts) s where s.outcome is null);
   if cardinality(v_new) > 0 then
-    perform bpm_core.advance_isolated(bpm_core.insert_starts(p_tenant_id, v_new, v_actor, v_now));
+    perform bpm_core.begin_starts(p_tenant_id, v_new, v_actor, v_now);
   end if;
   return query
   select s.item, case when coalesce(s.outcome, 'Done') = 'Done' then s.process_instance_id end,
@@ -19674,10 +19807,20 @@ returns void
 language plpgsql stable
 set search_path = pg_catalog, pg_temp
 as $$
+declare
+  v_good boolean;
 begin
-  perform bpm_core.check_picker(p_worker, p_limit, p_lease);
-  if coalesce(cardinality(p_types), 0) not between 1 and 100
-     or (select count(distinct y.task_type) from unnest(p_types) y(task_type)) < cardinality(p_types) then
+  -- Conditions that need no query, since this is asked with every claim: each query of a call costs more than one would think.
+  if (length(btrim(p_worker)) between 1 and 200 and p_limit between 1 and 1000 and p_lease is null) is not true then
+    perform bpm_core.check_picker(p_worker, p_limit, p_lease);
+  end if;
+  if cardinality(p_types) between 1 and 3 and array_position(p_types, null) is null then
+    v_good := (p_types[1] = any (p_types[2:3]) or p_types[2] = p_types[3]) is not true;
+  else
+    v_good := coalesce(cardinality(p_types), 0) between 4 and 100
+              and (select count(distinct y.task_type) from unnest(p_types) y(task_type)) = cardinality(p_types);
+  end if;
+  if not v_good then
     perform bpm_core.fail('BP422', 'Name 1 to 100 task types, each once.', jsonb_build_object('types', p_types));
   end if;
   if length(p_request_id) > 300 then
@@ -19892,8 +20035,11 @@ begin
       select c
         from bpm_core.claim_ready_tasks(
                p_tenant_id, p_worker,
-               array(select row(y.task_type, l.level, '-infinity', '00000000-0000-0000-0000-000000000000')::bpm_core.claim_slot
-                       from generate_series(0, 2) l(level) cross join unnest(p_types) with ordinality y(task_type, n) order by l.level, y.n),
+               array(select row(y.task_type, l.priority_level, '-infinity', '00000000-0000-0000-0000-000000000000')::bpm_core.claim_slot
+                       from (select p_tenant_id as tenant_id, y.* from unnest(p_types) with ordinality y(task_type, n) offset 0) y
+                      cross join lateral (select l.priority_level from bpm_core.task_level l
+                                           where l.tenant_id = y.tenant_id and l.task_type = y.task_type offset 0) l
+                      order by l.priority_level, y.n),
                p_limit, p_lease, p_request_id, bpm_core.now()) c);
     if exists (select from unnest(v_claimed) c where c.suspended) then
       v_claimed := bpm_core.put_back_claimed(p_tenant_id, v_claimed);
@@ -19938,7 +20084,7 @@ begin
   if p_request_id is not null then
     v_handed := bpm_core.replayed_claim(p_tenant_id, p_worker, p_types, p_limit, p_lease, p_request_id);
     if v_handed is not null then
-      perform bpm_core.check_positions(p_positions, 'array');
+      perform bpm_core.check_positions(p_positions, 'object');
       tasks := bpm_core.claimed_json(v_handed);
       positions := coalesce(p_positions, '{}');
       return next;
@@ -19946,7 +20092,7 @@ begin
     end if;
   end if;
   v_now := bpm_core.now();
-  v_scans := bpm_core.open_slots(p_types, p_positions, v_now);
+  v_scans := bpm_core.open_slots(p_tenant_id, p_types, p_positions, v_now);
   v_claimed := array(
     select c
       from bpm_core.claim_ready_tasks(
@@ -19961,7 +20107,7 @@ begin
     perform bpm_core.remember_claim(p_tenant_id, p_worker, p_types, p_limit, p_lease, p_request_id, v_handed);
   end if;
   tasks := bpm_core.claimed_json(v_handed);
-  positions := bpm_core.close_slots(v_scans, v_claimed, cardinality(v_claimed) < p_limit, v_now);
+  positions := bpm_core.close_slots(v_scans, v_claimed, cardinality(v_claimed) < p_limit, v_now, bpm_core.now());
   if cardinality(v_claimed) < p_limit then
     next_due_at := bpm_core.next_task_due(p_tenant_id, p_types, v_now);
   end if;
@@ -20009,36 +20155,50 @@ end
 $$;
 
 -- from 50_work/claimed_json.sql
--- Claimed tasks as objects with the columns of claim_tasks.
+-- Claimed tasks as objects with the columns of claim_tasks. In PL/pgSQL because a SQL function would be planned anew with every claim.
 create or replace function bpm_core.claimed_json(p_claimed bpm_core.claimed_task[])
 returns jsonb
-language sql stable
-as $$ select coalesce(jsonb_agg(to_jsonb(c) - '{slot,available_at,suspended}'::text[]), '[]') from unnest(p_claimed) c $$;
+language plpgsql stable
+set search_path = pg_catalog, pg_temp
+set plan_cache_mode = force_generic_plan
+set enable_seqscan = off  set enable_hashjoin = off  set enable_mergejoin = off
+set jit = off
+as $$
+begin
+  return (select coalesce(jsonb_agg(to_jsonb(c) - '{slot,available_at,suspended}'::text[]), '[]') from unnest(p_claimed) c);
+end
+$$;
 
 -- from 50_work/close_slots.sql
--- The positions to hand back after a claim. Types that were not asked for this time are dropped: their position would grow stale.
--- A claim that filled its limit has emptied the slots before the one it stopped in and has not looked into those behind it.
--- Returns:  jsonb {task_type: [high, normal, low]}.
-create or replace function bpm_core.close_slots(p_scans bpm_core.slot_scan[], p_claimed bpm_core.claimed_task[], p_exhausted boolean, p_began timestamptz)
+-- The positions to hand back after a claim that lasted from p_began to p_ended. Types that were not asked for this time are dropped: their position would
+-- grow stale. A claim that filled its limit has emptied the slots before the one it stopped in and has not looked into those behind it.
+-- Returns:  jsonb {task_type: {priority_level: position}}.
+create or replace function bpm_core.close_slots(
+  p_scans bpm_core.slot_scan[], p_claimed bpm_core.claimed_task[], p_exhausted boolean, p_began timestamptz, p_ended timestamptz)
 returns jsonb
 language plpgsql volatile
 set search_path = pg_catalog, pg_temp
+set plan_cache_mode = force_generic_plan
+set enable_seqscan = off  set enable_hashjoin = off  set enable_mergejoin = off
+set jit = off
 as $$
 declare
-  v_stopped_in integer := (select max(k.slot) from unnest(p_claimed) k);
+  -- What was claimed is in the order of the slots.
+  v_stopped_in constant integer := p_claimed[cardinality(p_claimed)].slot;
 begin
   return (
-    select jsonb_object_agg(p.task_type, p.positions)
+    select coalesce(jsonb_object_agg(p.task_type, p.positions), '{}')
       from (
-        select s.task_type,
-               jsonb_agg(to_jsonb(bpm_core.pick_end(s.position, s.look_back, s.settled, s.whole, c.last_at, c.last_id,
-                                                   p_exhausted or s.n < v_stopped_in, p_began))
-                         order by s.priority_level) as positions
+        select s.task_type, jsonb_object_agg(s.priority_level, to_jsonb(e)) as positions
           from unnest(p_scans) with ordinality s(task_type, priority_level, from_at, from_id, look_back, settled, whole, position, n)
-          left join (
-            select distinct on (k.slot) k.slot, k.available_at as last_at, k.task_id as last_id
+          left join lateral (
+            select k.available_at, k.task_id
               from unnest(p_claimed) k
-             order by k.slot, k.available_at desc, k.task_id desc) c on c.slot = s.n
+             where k.slot = s.n
+             order by k.available_at desc, k.task_id desc
+             limit 1) c on s.n <= v_stopped_in
+         cross join lateral bpm_core.position_after(s.position, s.look_back, s.settled, s.whole, c.available_at, c.task_id,
+                                                    p_exhausted or s.n < v_stopped_in, p_began, p_ended) e
          group by s.task_type) p);
 end
 $$;
@@ -20231,6 +20391,7 @@ set lock_timeout = '10s'
 as $$
 declare
   v_answers   bpm_core.answer[];
+  v_steps     bpm_core.step[];
   v_suspended uuid[];
   v_accepted  bpm_core.accepted[];
   v_going     bpm_core.accepted[];
@@ -20241,6 +20402,16 @@ begin
   v_answers := bpm_core.parse_answers(p_items);
   v_suspended := bpm_core.lock_instances_of_tasks(p_tenant_id, array(select a.task_id from unnest(v_answers) a));
   v_now := bpm_core.now();
+  v_steps := bpm_core.take_direct_steps(p_tenant_id, v_answers, v_now);
+  if cardinality(v_steps) = cardinality(v_answers) then
+    return query
+    select s.item, s.task_id, 'Completed'::bpm.outcome, case when s.has_ended then 'Completed' else 'Running' end, null
+      from unnest(v_steps) s;
+    return;
+  end if;
+  if v_steps <> '{}' then
+    v_answers := array(select a from unnest(v_answers) a where a.item <> all (array(select s.item from unnest(v_steps) s)));
+  end if;
   v_recording := exists (select from unnest(v_answers) a where a.record is not null);
   if v_recording then
     v_answers := bpm_core.admit_records(p_tenant_id, v_answers, v_now);
@@ -20265,7 +20436,10 @@ begin
                         where t.tenant_id = a.tenant_id and t.id = a.task_id offset 0) t on true
     left join lateral (select w.status from bpm_core.workflow_instance w
                         where w.tenant_id = t.tenant_id and w.id = t.workflow_instance_id offset 0) w on true
-   order by a.item;
+  union all
+  select s.item, s.task_id, 'Completed', case when s.has_ended then 'Completed' else 'Running' end, null
+    from unnest(v_steps) s
+   order by 1;
 end
 $$;
 
@@ -20434,6 +20608,32 @@ begin
     perform bpm_core.write_audit(p_tenant_id, v_actor, 'DiscardDeadLetter', 'dead_letter', p_dead_letter_id::text, null, p_reason);
   end if;
   return query select p_dead_letter_id, 'Done'::bpm.outcome;
+end
+$$;
+
+-- from 50_work/end_direct_steps.sql
+-- What follows where direct steps led to an end: the token's history row, and the end of its instance where it was the last one.
+-- Writes:   history_event, and what end_instances writes.
+create or replace function bpm_core.end_direct_steps(p_tenant_id text, p_steps bpm_core.step[], p_now timestamptz)
+returns void
+language plpgsql volatile
+set search_path = pg_catalog, pg_temp
+set plan_cache_mode = force_generic_plan
+set enable_seqscan = off  set enable_hashjoin = off  set enable_mergejoin = off
+set jit = off
+as $$
+declare
+  v_ended uuid[];
+begin
+  insert into bpm_core.history_event (tenant_id, workflow_instance_id, at, kind, token_id, node_id, to_state)
+  select p_tenant_id, s.instance_id, p_now, 'TokenCompleted', s.token_id, s.end_node, 'Completed'
+    from unnest(p_steps) s
+   where s.end_node is not null
+   order by s.item;
+  v_ended := array(select s.instance_id from unnest(p_steps) s where s.has_ended);
+  if v_ended <> '{}' then
+    perform bpm_core.end_instances(p_tenant_id, v_ended, 'Completed', p_now);
+  end if;
 end
 $$;
 
@@ -21037,6 +21237,7 @@ $$;
 
 -- from 50_work/lock_instances_of_tasks.sql
 -- Locks the instances of tasks and then the tasks. A task's instance never changes and may be read without a lock.
+-- The keys are sorted first and each row is locked by its primary key, as in lock_instances.
 -- Returns:  uuid[], those of the instances that are suspended. Locks: workflow_instance, then task_instance.
 create or replace function bpm_core.lock_instances_of_tasks(p_tenant_id text, p_tasks uuid[])
 returns uuid[]
@@ -21049,10 +21250,19 @@ as $$
 declare
   v_suspended uuid[];
 begin
-  v_suspended := bpm_core.lock_instances(p_tenant_id, array(
-    select t.workflow_instance_id
-      from (select p_tenant_id as tenant_id, k.* from unnest(p_tasks) k(id) offset 0) k
-      join bpm_core.task_instance t on t.tenant_id = k.tenant_id and t.id = k.id));
+  -- The status of a locked row is its latest. Filtered in the aggregate: a condition could be pushed below the lock.
+  v_suspended := (
+    select coalesce(array_agg(w.id) filter (where w.status = 'Suspended'), '{}')
+      from (select distinct t.tenant_id, t.workflow_instance_id as id
+              from (select p_tenant_id as tenant_id, k.id from unnest(p_tasks) k(id) offset 0) k
+             cross join lateral (
+               select t.tenant_id, t.workflow_instance_id from bpm_core.task_instance t where t.tenant_id = k.tenant_id and t.id = k.id offset 0) t
+             order by t.workflow_instance_id offset 0) k
+     cross join lateral (
+       select w.id, w.status
+         from bpm_core.workflow_instance w
+        where w.tenant_id = k.tenant_id and w.id = k.id
+          for no key update) w);
   perform bpm_core.lock_tasks(p_tenant_id, p_tasks);
   return v_suspended;
 end
@@ -21311,24 +21521,42 @@ end
 $$;
 
 -- from 50_work/open_slots.sql
--- The slots of a claim (task type × priority level, high first) with where each scan begins.
+-- The slots of a claim (task type × priority level, high first) with where each scan begins. Only levels that a type has (task_level).
 -- Returns:  slot_scan[] in claim order.
 -- Raises:   BP400 positions of another shape.
-create or replace function bpm_core.open_slots(p_types text[], p_positions jsonb, p_now timestamptz)
+create or replace function bpm_core.open_slots(p_tenant_id text, p_types text[], p_positions jsonb, p_now timestamptz)
 returns bpm_core.slot_scan[]
 language plpgsql volatile
 set search_path = pg_catalog, pg_temp
+set plan_cache_mode = force_generic_plan
+set enable_seqscan = off  set enable_hashjoin = off  set enable_mergejoin = off
+set jit = off
 as $$
+declare
+  v_scans bpm_core.slot_scan[];
+  v_ours  boolean;
 begin
-  perform bpm_core.check_positions(p_positions, 'array');
-  return array(
-    select row(y.task_type, l.level, s.from_at, s.from_id, s.look_back, s.settled, s.whole, k.position)::bpm_core.slot_scan
-      from generate_series(0, 2) l(level)
-     cross join unnest(p_types) with ordinality y(task_type, n)
-     -- Fenced: pulled up, each position would be read twice.
-     cross join lateral (select bpm_core.read_position(p_positions -> y.task_type -> l.level) offset 0) k(position)
-     cross join lateral bpm_core.pick_start(k.position, p_now) s
-     order by l.level, y.n);
+  perform bpm_core.check_positions(p_positions, 'object');
+  begin
+    select array_agg(row(p.task_type, p.level, s.from_at, s.from_id, s.look_back, s.settled, s.whole, p.position)::bpm_core.slot_scan order by p.level, p.n),
+           bool_and(p.keys and bpm_core.is_position(p.position))
+      into v_scans, v_ours
+      -- Fenced: pulled up, each position would be read once for every field of it that is asked for.
+      from (select y.task_type, y.n, l.priority_level as level, bpm_core.has_position_keys(k.position) and coalesce((p_positions -> y.task_type) - '{0,1,2}'::text[] = '{}', true) as keys,
+                   jsonb_populate_record(null::bpm_core.pick_position, nullif(k.position, 'null')) as position
+              from (select p_tenant_id as tenant_id, y.* from unnest(p_types) with ordinality y(task_type, n) offset 0) y
+             cross join lateral (select l.priority_level from bpm_core.task_level l where l.tenant_id = y.tenant_id and l.task_type = y.task_type offset 0) l
+             cross join lateral (select p_positions -> y.task_type -> l.priority_level::text as position offset 0) k
+            offset 0) p
+     cross join lateral bpm_core.pick_start(p.position, p_now) s;
+  exception
+    when data_exception then
+      v_ours := false;  -- a value of ours that is no time, id or number: answered like anything else that is not ours
+  end;
+  if not coalesce(v_ours, true) then
+    perform bpm_core.fail_position();
+  end if;
+  return coalesce(v_scans, '{}'::bpm_core.slot_scan[]);
 end
 $$;
 
@@ -21433,7 +21661,7 @@ begin
                    then bpm_core.record_of(i.item -> 'evidence', i.item -> 'facts', i.item -> 'verdict', i.item -> 'reasons') end as record
          from (select coalesce(nullif(i.item -> 'variables', 'null'), '{}')) c(variables)) v
      cross join lateral (
-       select case when pg_column_size(i.item -> 'result') > 1000 and bpm_core.result_fault(i.item -> 'result') is not null then null
+       select case when coalesce(pg_column_size(i.item -> 'result'), 0) > 1000 and bpm_core.result_fault(i.item -> 'result') is not null then null
                    when v.record is not null and bpm_core.record_fault(v.record) is not null then null
                    when v.is_plain then v.variables
                    when bpm_core.variables_fault(v.variables) is null then bpm_core.decode_variables(v.variables) end as variables offset 0) d
@@ -21818,7 +22046,7 @@ begin
     select x.ctid
       from (select p_tenant_id as tenant_id, k.id from unnest(p_tasks) k(id) offset 0) k
      cross join lateral (select x.ctid, x.tenant_id, x.task_instance_id, x.attempt from bpm_core.execution x where x.tenant_id = k.tenant_id and x.task_instance_id = k.id offset 0) x
-     where not exists (select from bpm_core.fact f where f.task_instance_id = x.task_instance_id and f.attempt = x.attempt and f.tenant_id is not distinct from x.tenant_id)));
+     where not exists (select from bpm_core.fact f where f.task_instance_id = x.task_instance_id and f.attempt = x.attempt and f.tenant_id is not distinct from x.tenant_id offset 0)));
   get diagnostics v_n = row_count;
   v_rows := v_rows || jsonb_build_object('execution', v_n);
   delete from bpm_core.result_evidence x
@@ -21826,7 +22054,7 @@ begin
     select x.ctid
       from (select p_tenant_id as tenant_id, k.id from unnest(p_tasks) k(id) offset 0) k
      cross join lateral (select x.ctid, x.tenant_id, x.task_instance_id, x.attempt from bpm_core.result_evidence x where x.tenant_id = k.tenant_id and x.task_instance_id = k.id offset 0) x
-     where not exists (select from bpm_core.fact f where f.task_instance_id = x.task_instance_id and f.attempt = x.attempt and f.tenant_id is not distinct from x.tenant_id)));
+     where not exists (select from bpm_core.fact f where f.task_instance_id = x.task_instance_id and f.attempt = x.attempt and f.tenant_id is not distinct from x.tenant_id offset 0)));
   get diagnostics v_n = row_count;
   v_rows := v_rows || jsonb_build_object('result_evidence', v_n);
   delete from bpm_core.result x
@@ -21834,7 +22062,7 @@ begin
     select x.ctid
       from (select p_tenant_id as tenant_id, k.id from unnest(p_tasks) k(id) offset 0) k
      cross join lateral (select x.ctid, x.tenant_id, x.task_instance_id, x.attempt from bpm_core.result x where x.tenant_id = k.tenant_id and x.task_instance_id = k.id offset 0) x
-     where not exists (select from bpm_core.fact f where f.task_instance_id = x.task_instance_id and f.attempt = x.attempt and f.tenant_id is not distinct from x.tenant_id)));
+     where not exists (select from bpm_core.fact f where f.task_instance_id = x.task_instance_id and f.attempt = x.attempt and f.tenant_id is not distinct from x.tenant_id offset 0)));
   get diagnostics v_n = row_count;
   v_rows := v_rows || jsonb_build_object('result', v_n);
   delete from bpm_core.task_instance x
@@ -22180,6 +22408,111 @@ begin
   insert into bpm_core.task_comment (tenant_id, id, task_instance_id, author, said, created_at)
   values (p_tenant_id, v_id, p_task_id, p_actor, p_said, bpm_core.now());
   return v_id;
+end
+$$;
+
+-- from 50_work/take_direct_steps.sql
+-- Under the locks: the ordinary step, in one statement. Takes the answers whose task is leased under the fencing token shown and whose token goes along a direct
+-- flow (direct_flows), stores them, patches their instance and moves the token to its next task or end. The same rows as accept_answers, continue_accepted and the
+-- functions of the nodes would write; one such statement costs half of theirs.
+-- Left alone, for the general way: whatever else; instances with several answers in this call, whose patches merge in the order of their items; and all, where
+-- this raises.
+-- Returns:  step[], in item order.
+-- Writes:   task_instance, execution, result, history_event, workflow_instance, token, the next task_instance; what end_instances writes.
+create or replace function bpm_core.take_direct_steps(p_tenant_id text, p_answers bpm_core.answer[], p_now timestamptz)
+returns bpm_core.step[]
+language plpgsql volatile
+set search_path = pg_catalog, pg_temp
+set plan_cache_mode = force_generic_plan
+set enable_seqscan = off  set enable_hashjoin = off  set enable_mergejoin = off
+set jit = off
+as $$
+declare
+  v_steps bpm_core.step[];
+begin
+  begin
+    with standing as materialized (
+      select a.item, a.fencing_token as shown, a.variables, a.output, a.content_hash, a.is_plain, t.*, count(*) over (partition by t.workflow_instance_id) as answers
+        from (select p_tenant_id as tenant_id, a.*, a.variables is not null and a.refusal is null and a.record is null as is_plain
+                from unnest(p_answers) a offset 0) a
+       cross join lateral (
+         select t.tenant_id, t.id, t.workflow_instance_id, t.token_id, t.node_id, t.state, t.attempt, t.worker_id, t.fencing_token, t.claimed_at, t.lease_until,
+                t.scope_id is null and t.outputs is null and t.checks_result is null and t.needs_review is null as is_ordinary
+           from bpm_core.task_instance t
+          where t.tenant_id = a.tenant_id and t.id = a.task_id offset 0) t),
+    held as materialized (
+      select s.*, w.live_tokens, f.flow_id, f.target_id, f.target_kind, f.target_kind = 'EndEvent' as ends,
+             b.task_version_id, b.task_type, b.priority_level, b.max_attempts, b.lease, b.headers, b.checks_result, b.needs_review
+        from standing s
+       cross join lateral (select w.status, w.workflow_version_id, w.live_tokens from bpm_core.workflow_instance w
+                            where w.tenant_id = s.tenant_id and w.id = s.workflow_instance_id offset 0) w
+       -- The first is the only one where it is direct; a fork of thousands is not read.
+       cross join lateral (select f.flow_id, f.target_id, f.target_kind, f.is_direct from bpm_core.workflow_flow f
+                            where f.tenant_id = s.tenant_id and f.workflow_version_id = w.workflow_version_id and f.source_id = s.node_id
+                            order by f.ord limit 1) f
+        left join lateral (select b.* from bpm_core.workflow_task_binding b
+                            where b.tenant_id = s.tenant_id and b.workflow_version_id = w.workflow_version_id and b.node_id = f.target_id offset 0) b on true
+       where s.is_plain and s.is_ordinary and s.answers = 1 and w.status = 'Running' and f.is_direct
+         and s.state = 'Executing' and s.fencing_token = s.shown and s.lease_until > p_now),
+    done as (
+      update bpm_core.task_instance t
+         set state = 'Completed'
+        from held h
+       where t.tenant_id = h.tenant_id and t.id = h.id),
+    executed as (
+      insert into bpm_core.execution (tenant_id, task_instance_id, attempt, worker_id, fencing_token, claimed_at, lease_until, ended_at, state, outcome)
+      select p_tenant_id, h.id, h.attempt, h.worker_id, h.fencing_token, h.claimed_at, h.lease_until, p_now, 'Succeeded', 'Completed'
+        from held h),
+    kept as (
+      insert into bpm_core.result (tenant_id, task_instance_id, attempt, output, content_hash, created_by, created_at)
+      select p_tenant_id, h.id, h.attempt, h.output, h.content_hash, h.worker_id, p_now
+        from held h),
+    noted as (
+      insert into bpm_core.history_event (tenant_id, workflow_instance_id, at, kind, token_id, node_id, actor, detail)
+      select p_tenant_id, h.workflow_instance_id, p_now, 'TaskCompleted', h.token_id, h.node_id, h.worker_id,
+             jsonb_build_object('task', h.id, 'attempt', h.attempt, 'variables', h.variables)
+        from held h
+       order by h.item),
+    patched as (
+      update bpm_core.workflow_instance w
+         set lock_version = w.lock_version + 1, variables = w.variables || h.variables, live_tokens = w.live_tokens - h.ends::integer,
+             status = case when h.ends and w.live_tokens = 1 then 'Completed' else w.status end,
+             ended_at = case when h.ends and w.live_tokens = 1 then p_now end
+        from held h
+       where w.tenant_id = h.tenant_id and w.id = h.workflow_instance_id),
+    moved as (
+      update bpm_core.token t
+         set node_id = h.target_id, via_flow_id = h.flow_id, state = case when h.ends then 'Completed' else t.state end,
+             visit = t.visit + (not h.ends)::integer, steps = case when h.ends then t.steps else 0 end, version = t.version + 1, updated_at = p_now
+        from held h
+       where t.tenant_id = h.tenant_id and t.id = h.token_id
+      returning h.ends, h.workflow_instance_id, t.id, t.visit, h.target_id, h.task_version_id, h.task_type, h.priority_level, h.max_attempts, h.lease,
+                h.headers, h.checks_result, h.needs_review),
+    offered as (
+      insert into bpm_core.task_instance (
+        tenant_id, id, workflow_instance_id, token_id, visit, node_id, task_version_id, task_type, priority_level, available_at, max_attempts, lease,
+        headers, checks_result, needs_review)
+      select p_tenant_id, bpm_core.new_id(), m.workflow_instance_id, m.id, m.visit, m.target_id, m.task_version_id, m.task_type, m.priority_level, bpm_core.now(),
+             m.max_attempts, m.lease, m.headers, m.checks_result, m.needs_review
+        from moved m
+       where not m.ends)
+    select array_agg(row(h.item, h.id, h.workflow_instance_id, h.token_id, case when h.ends then h.target_id end, h.ends and h.live_tokens = 1)::bpm_core.step order by h.item)
+      into v_steps
+      from held h;
+    if exists (select from unnest(v_steps) s where s.end_node is not null) then
+      perform bpm_core.end_direct_steps(p_tenant_id, v_steps, p_now);
+    end if;
+  exception
+    when transaction_rollback or lock_not_available or operator_intervention or insufficient_resources or system_error then
+      raise;
+    when others then
+      return '{}'::bpm_core.step[];  -- the general way finds out whose fault it is
+  end;
+  if v_steps is null then
+    return '{}'::bpm_core.step[];
+  end if;
+  perform bpm_core.wake_sleepers('tasks', p_tenant_id);
+  return v_steps;
 end
 $$;
 
@@ -23836,7 +24169,7 @@ begin
       from unnest(p_workflows) k(id)
      cross join lateral (select x.ctid, x.id, x.tenant_id from bpm_core.review x where x.workflow_instance_id = k.id offset 0) x
      where x.tenant_id = p_tenant_id
-       and not exists (select from bpm_core.fact f where f.review_id = x.id and f.tenant_id is not distinct from x.tenant_id)));
+       and not exists (select from bpm_core.fact f where f.review_id = x.id and f.tenant_id is not distinct from x.tenant_id offset 0)));
   get diagnostics v_n = row_count;
   v_rows := v_rows || jsonb_build_object('review', v_n);
   return v_rows;
@@ -24631,6 +24964,7 @@ set search_path = pg_catalog, pg_temp
 set plan_cache_mode = force_generic_plan
 set enable_seqscan = off  set enable_hashjoin = off  set enable_mergejoin = off
 set jit = off
+set enable_sort = off
 as $$
 declare
   v_now timestamptz;
@@ -26471,7 +26805,7 @@ begin
   end if;
   if cardinality(v_plans) > 0 then
     if cardinality(v_starts) > 0 then
-      perform bpm_core.advance_isolated(bpm_core.insert_starts(p_tenant_id, v_starts, p_actor, p_now));
+      perform bpm_core.begin_starts(p_tenant_id, v_starts, p_actor, p_now);
     end if;
     perform bpm_core.record_decisions(p_tenant_id, v_plans, v_actions, p_now);
     perform bpm_core.link_instances(p_tenant_id, v_actions, v_starts, p_now);
@@ -27584,8 +27918,9 @@ begin
   v_kept := array(
     select k.id
       from (select p_tenant_id as tenant_id, k.* from unnest(v_locked) with ordinality k(id, n) offset 0) k
-     where exists (select from bpm_core.event_process_instance l where l.tenant_id = k.tenant_id and l.event_id = k.id)
-        or exists (select from bpm_core.task_event l where l.tenant_id = k.tenant_id and l.event_id = k.id)
+     -- Offset: as joins they would be planned with whole tenants.
+     where exists (select from bpm_core.event_process_instance l where l.tenant_id = k.tenant_id and l.event_id = k.id offset 0)
+        or exists (select from bpm_core.task_event l where l.tenant_id = k.tenant_id and l.event_id = k.id offset 0)
      order by k.n);
   removed := bpm_core.delete_events(p_tenant_id, array(select l.id from unnest(v_locked) l(id) where l.id <> all (v_kept)));
   next := case when cardinality(v_walked) = p_limit then v_walked[p_limit] end;
@@ -27784,7 +28119,7 @@ end
 $$;
 
 -- from 75_intake/tick_events.sql
--- Dispatches events that are due, oldest first, by the rules; then those that wait for a decision and were last looked at with older rules.
+-- Dispatches events that are due, oldest first, by the rules. Those that wait for other rules are of tick_rules.
 -- The version of the rules is read before the rules are: if they change in between, the event is looked at once more.
 -- Returns:  tick_result: rows done, the next position, when the next falls due within a minute.
 -- Writes:   as dispatch_events. Locks: event, skip locked; message keys, tried; what starting and correlating lock.
@@ -27802,7 +28137,6 @@ declare
   v_result  bpm_core.tick_result;
   r_scan    record;
   v_found   bpm_core.event[];
-  v_again   bpm_core.event[];
   v_last    bpm_core.event;
 begin
   select s.* into r_scan from bpm_core.pick_start(p_position, p_now) s;
@@ -27813,16 +28147,9 @@ begin
      order by e.available_at, e.id
      limit p_limit
        for no key update skip locked);
-  v_again := array(
-    select e
-      from bpm_core.event e
-     where e.rules_version is not null and e.tenant_id = p_tenant_id and e.rules_version < v_version
-     order by e.rules_version, e.id
-     limit p_limit - cardinality(v_found)
-       for no key update skip locked);
-  v_result.done := cardinality(v_found) + cardinality(v_again);
+  v_result.done := cardinality(v_found);
   if v_result.done > 0 then
-    perform bpm_core.dispatch_events(p_tenant_id, v_found || v_again, v_version, p_now);
+    perform bpm_core.dispatch_events(p_tenant_id, v_found, v_version, p_now);
   end if;
   v_last := v_found[cardinality(v_found)];
   v_result.next_position := bpm_core.pick_end(p_position, r_scan.look_back, r_scan.settled, r_scan.whole, v_last.available_at, v_last.id,
@@ -27833,6 +28160,57 @@ begin
      where e.dispatch_state = 'Pending' and e.tenant_id = p_tenant_id and e.available_at > p_now and e.available_at <= p_now + interval '1 minute'
      order by e.available_at
      limit 1);
+  return v_result;
+end
+$$;
+
+-- from 75_intake/tick_rules.sql
+-- Dispatches events that wait for a decision and were last looked at with older rules, with those of now.
+-- The version of the rules is read before the rules are: if they change in between, the event is looked at once more. The position goes by versions
+-- (position_of): before its safe end no event waits any more.
+-- Returns:  tick_result: rows done, the next position.
+-- Writes:   as dispatch_events. Locks: event, skip locked; message keys, tried; what starting and correlating lock.
+create or replace function bpm_core.tick_rules(p_tenant_id text, p_limit integer, p_position bpm_core.pick_position, p_now timestamptz)
+returns bpm_core.tick_result
+language plpgsql volatile
+set search_path = pg_catalog, pg_temp
+set plan_cache_mode = force_generic_plan
+set enable_seqscan = off  set enable_hashjoin = off  set enable_mergejoin = off
+set jit = off
+set enable_sort = off
+as $$
+declare
+  v_version constant bigint := coalesce((select s.rules_version from bpm_core.routing_state s where s.tenant_id = p_tenant_id), 0);
+  v_next    bpm_core.pick_position := p_position;
+  v_result  bpm_core.tick_result;
+  r_scan    record;
+  v_safe    bigint;
+  v_found   bpm_core.event[];
+begin
+  select s.* into r_scan from bpm_core.pick_start(p_position, p_now) s;
+  v_safe := case when r_scan.whole then 0 else bpm_core.number_at(p_position.safe_at) end;
+  v_found := array(
+    select e
+      from bpm_core.event e
+     where e.rules_version is not null and e.tenant_id = p_tenant_id and e.rules_version >= v_safe and e.rules_version < v_version
+     order by e.rules_version, e.id
+     limit p_limit
+       for no key update skip locked);
+  v_result.done := cardinality(v_found);
+  if v_result.done > 0 then
+    perform bpm_core.dispatch_events(p_tenant_id, v_found, v_version, p_now);
+  end if;
+  if v_result.done < p_limit then
+    if r_scan.settled then
+      v_next.safe_at := p_position.mark_at;
+      v_next.mark_at := bpm_core.position_of(v_version);
+      v_next.horizon := pg_snapshot_xmax(pg_current_snapshot());
+    end if;
+    if r_scan.whole then
+      v_next.full_at := p_now;
+    end if;
+  end if;
+  v_result.next_position := v_next;
   return v_result;
 end
 $$;
@@ -30738,6 +31116,9 @@ as $$
     left join bpm_core.workflow_instance w on w.tenant_id = t.tenant_id and w.id = t.workflow_instance_id
    cross join lateral (values
      ('token of its instance', t.token_id::text, k.id is null),
+     -- Claims look into no other levels: it would never be handed out.
+     ('level of its type', t.priority_level::text, t.state = 'Ready' and not exists (
+       select from bpm_core.task_level l where l.tenant_id = t.tenant_id and l.task_type = t.task_type and l.priority_level = t.priority_level)),
      ('binding of its node to its task version', t.node_id, not exists (
        select
          from bpm_core.pinned_version v
@@ -31094,7 +31475,7 @@ begin
      cross join lateral (select r.ctid, r.id, r.removed_at from bpm_core.removed_instance r
                           where r.tenant_id = w.tenant_id and r.id = w.id for no key update skip locked) r
      where r.removed_at < p_cutoff
-       and not exists (select from bpm_core.idempotency_key k where k.instance_id = r.id and k.tenant_id is not distinct from p_tenant_id)));
+       and not exists (select from bpm_core.idempotency_key k where k.instance_id = r.id and k.tenant_id is not distinct from p_tenant_id offset 0)));
   get diagnostics removed = row_count;
   next := case when cardinality(v_walked) = p_limit then v_walked[p_limit] end;
 end
@@ -31410,10 +31791,11 @@ begin
   perform bpm_core.check_positions(p_positions, 'object');
   done := '{}';
   positions := '{}';
-  foreach v_kind in array array['timers', 'inbox', 'tokens', 'leases', 'messages', 'commands', 'unknown', 'events', 'domain_events', 'decisions', 'approvals'] loop
+  foreach v_kind in array array['timers', 'inbox', 'tokens', 'leases', 'messages', 'commands', 'unknown', 'events', 'rules', 'domain_events', 'decisions', 'approvals'] loop
     v_position := bpm_core.read_position(p_positions -> v_kind);
     v_tick := bpm_core.tick_kind(v_kind, p_tenant_id, v_limit, v_position, bpm_core.now());
-    done := done || jsonb_build_object(v_kind, v_tick.done);
+    done := done || case v_kind when 'rules' then jsonb_build_object('events', (done ->> 'events')::integer + v_tick.done)
+                                else jsonb_build_object(v_kind, v_tick.done) end;
     positions := positions || jsonb_build_object(v_kind, coalesce(to_jsonb(v_tick.next_position), '{}'));
     next_due_at := least(next_due_at, v_tick.next_due_at);
   end loop;
@@ -31449,6 +31831,8 @@ begin
       return bpm_core.tick_domain_events(p_tenant_id, p_limit, p_position, p_now);
     when 'events' then
       return bpm_core.tick_events(p_tenant_id, p_limit, p_position, p_now);
+    when 'rules' then
+      return bpm_core.tick_rules(p_tenant_id, p_limit, p_position, p_now);
     when 'decisions' then
       return bpm_core.drive_approval_times(p_tenant_id, p_limit, p_position, p_now);
     when 'approvals' then

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import IO
 
-from benchmarks.peers.count import Cost, Monitor
+from benchmarks.count import Cost, Monitor
 from benchmarks.peers.facts import Peer
 from benchmarks.runner import runner_process
 from benchmarks.server import BenchServer, settle

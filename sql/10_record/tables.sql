@@ -48,7 +48,7 @@ create table bpm_core.audit_event (
   detail            jsonb not null default '{}',
   at                timestamptz not null,
   primary key (tenant_id, id)
-);
+) with (autovacuum_vacuum_insert_scale_factor = 0.1);
 create index audit_event_of_aggregate on bpm_core.audit_event (tenant_id, aggregate_type, aggregate_id, at);
 comment on table bpm_core.audit_event is 'Every administrative or human action. What the machine does is in history_event.';
 
@@ -63,7 +63,7 @@ create table bpm_core.idempotency_key (
   created_at   timestamptz not null,
   expires_at   timestamptz not null,
   primary key (tenant_id, operation, key)
-);
+) with (autovacuum_vacuum_scale_factor = 0.02, autovacuum_vacuum_insert_scale_factor = 0.1);
 create index idempotency_key_of_instance on bpm_core.idempotency_key (instance_id);
 create index idempotency_key_expiry on bpm_core.idempotency_key (expires_at);
 comment on table bpm_core.idempotency_key is 'Same key and request hash: the stored response. Another hash: BP409.';
@@ -85,7 +85,7 @@ create table bpm_core.evidence (
   unique (identity_hash, tenant_id),
   check ((purged_at is null) = (object_key is not null)),
   check ((purged_at is null) = (purged_by is null))
-);
+) with (autovacuum_vacuum_insert_scale_factor = 0.1);
 comment on table bpm_core.evidence is 'What proves something, as metadata; the object itself lies in a store of its own. Never updated but for the purge, which leaves a tombstone with the hash.';
 comment on column bpm_core.evidence.identity_hash is 'sha256 over the hash of the content and the object key: the same object is kept once, and known again after it was purged.';
 comment on column bpm_core.evidence.object_key is 'Where the object lies: a key or an address, never with a credential. Cleared by the purge: a key can tell of a person.';
@@ -100,7 +100,7 @@ create table bpm_core.subject (
   updated_at   timestamptz not null,
   primary key (tenant_id, id),
   unique (subject_key, subject_type, tenant_id)
-) with (fillfactor = 85);
+) with (fillfactor = 85, autovacuum_vacuum_scale_factor = 0.02);
 comment on table bpm_core.subject is 'What facts are about: a shipment, an order, a customer. Its state is its current facts.';
 comment on column bpm_core.subject.lock_version is 'Grows by one with every accepted result or approved review that writes facts about it.';
 
@@ -124,7 +124,7 @@ create table bpm_core.fact (
   check ((task_instance_id is null) = (attempt is null)),
   check (task_instance_id is not null or review_id is not null),
   check (superseded_by <> id)
-);
+) with (autovacuum_vacuum_insert_scale_factor = 0.1);
 create unique index fact_current on bpm_core.fact (subject_id, name, tenant_id) where superseded_by is null;
 create index fact_of_subject on bpm_core.fact (subject_id, at);
 create index fact_of_result on bpm_core.fact (task_instance_id, attempt);

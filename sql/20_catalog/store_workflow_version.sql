@@ -3,7 +3,7 @@
 -- The caller holds the lock of the workflow_definition row.
 -- Returns:  version, its id, whether it is new, and whether it became the current one now.
 -- Raises:   BP422 a task pinned by p_pins does not fit its node; BP503 the workflow was deleted meanwhile.
--- Writes:   workflow_version, workflow_node, workflow_flow, workflow_task_binding, inclusive_flow, inclusive_reach, workflow_definition.
+-- Writes:   workflow_version, workflow_node, workflow_flow, workflow_task_binding, task_level, inclusive_flow, inclusive_reach, workflow_definition.
 create or replace function bpm_core.store_workflow_version(
   p_tenant_id text, p_code text, p_process bpm_core.draft_process, p_nodes bpm_core.draft_node[], p_flows bpm_core.draft_flow[],
   p_xml text, p_role_version_id uuid, p_pins bpm_core.task_pin[], p_actor text, out version integer, out version_id uuid, out is_new boolean, out moved boolean)
@@ -15,8 +15,9 @@ as $$
 declare
   v_id         uuid := bpm_core.new_id();
   v_nodes      bpm_core.workflow_node[] := array(select r from bpm_core.node_rows(p_tenant_id, v_id, p_process.pos, p_nodes, p_flows) r);
-  v_flows      bpm_core.workflow_flow[] := array(select r from bpm_core.flow_rows(p_tenant_id, v_id, p_process.pos, p_nodes, p_flows) r);
   v_tasks      bpm_core.workflow_task_binding[] := array(select r from bpm_core.binding_rows(p_tenant_id, v_id, p_process.pos, p_nodes, p_pins) r);
+  v_flows      bpm_core.workflow_flow[] := array(
+    select r from bpm_core.direct_flows(v_nodes, array(select f from bpm_core.flow_rows(p_tenant_id, v_id, p_process.pos, p_nodes, p_flows) f), v_tasks) r);
   v_graph      jsonb := bpm_core.graph_of(v_nodes, v_flows, v_tasks);
   v_hash       bytea := sha256(convert_to(rtrim(p_xml, E' \t\r\n'), 'UTF8') || convert_to(v_graph::text, 'UTF8') || convert_to(coalesce(p_process.name, ''), 'UTF8') || uuid_send(p_role_version_id));
   v_definition uuid := bpm_core.kept_definition(
@@ -40,6 +41,13 @@ begin
     insert into bpm_core.workflow_node select r.* from unnest(v_nodes) r;
     insert into bpm_core.workflow_flow select r.* from unnest(v_flows) r;
     insert into bpm_core.workflow_task_binding select r.* from unnest(v_tasks) r;
+    insert into bpm_core.task_level (tenant_id, task_type, priority_level)
+    select distinct p_tenant_id, t.task_type, l.level
+      from unnest(v_tasks) t
+     cross join generate_series(0, 2) l(level)
+     where l.level = t.priority_level or t.expressions ? 'priority'
+     order by 2, 3
+    on conflict do nothing;
     perform bpm_core.store_inclusive_joins(v_nodes, v_flows);
   end if;
   update bpm_core.workflow_definition d

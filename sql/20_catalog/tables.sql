@@ -177,6 +177,7 @@ create table bpm_core.workflow_flow (
   is_default          boolean not null default false,
   name                text,
   condition_tree      jsonb,
+  is_direct           boolean check (is_direct),
   primary key (tenant_id, workflow_version_id, source_id, ord),
   unique (flow_id, workflow_version_id, tenant_id),
   foreign key (tenant_id, workflow_version_id) references bpm_core.workflow_version,
@@ -187,6 +188,7 @@ create table bpm_core.workflow_flow (
 create index workflow_flow_target on bpm_core.workflow_flow (target_id, workflow_version_id, tenant_id);
 comment on table bpm_core.workflow_flow is 'Sequence flows. ord is document order with the default flow last, so the first true one can be taken lazily; target_kind is copied from the target: one look-up per hop.';
 comment on column bpm_core.workflow_flow.condition_tree is 'What jsonpath cannot say, for evaluate_condition; null is undecidable.';
+comment on column bpm_core.workflow_flow.is_direct is 'Nothing is decided, evaluated, armed or joined when a token goes along it: see direct_flows; null: the general way.';
 comment on column bpm_core.workflow_flow.condition is 'Strict jsonpath predicate; null: see condition_tree, and without that always true. Evaluated with jsonb_path_match(variables, condition, condition_constants, true); NULL is undecidable and becomes an incident.';
 
 -- Only of versions with inclusive joins.
@@ -245,6 +247,14 @@ comment on column bpm_core.workflow_task_binding.priority_level is '0 high, 1 no
 comment on column bpm_core.workflow_task_binding.expressions is 'What depends on variables, compiled: inputs, outputs, assignee, groups, users, due, follow_up, priority; null: nothing does, which costs nothing.';
 comment on column bpm_core.workflow_task_binding.headers is 'What the drawing tells the worker besides the variables, an object of texts.';
 comment on column bpm_core.workflow_task_binding.destination_code is 'Send tasks: where the command goes; defaults to the task type.';
+
+create table bpm_core.task_level (
+  tenant_id      text collate "C" not null default '',
+  task_type      text collate "C" not null,
+  priority_level smallint not null check (priority_level between 0 and 2),
+  primary key (tenant_id, task_type, priority_level)
+);
+comment on table bpm_core.task_level is 'Which priority levels tasks of a type can have, in any version ever stored: a claim looks into no others.';
 
 create table bpm_core.process_definition (
   tenant_id            text collate "C" not null default '',

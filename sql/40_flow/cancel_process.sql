@@ -31,5 +31,9 @@ begin
   end if;
   return query
   select p.id, p.status::text from bpm_core.process_instance p where p.tenant_id = p_tenant_id and p.id = p_process_instance_id;
+  if not found then
+    -- It was removed while this waited for its lock: that says so.
+    perform bpm_core.lock_instances_of_process(p_tenant_id, p_process_instance_id);
+  end if;
 end
 $$;

@@ -3,7 +3,7 @@
 -- Raises:   BP400 not ones of ours.
 create or replace function bpm_core.check_positions(p_positions jsonb, p_type text)
 returns void
-language plpgsql immutable
+language plpgsql stable
 set search_path = pg_catalog, pg_temp
 as $$
 begin
@@ -11,7 +11,7 @@ begin
     return;
   elsif jsonb_typeof(p_positions) <> 'object'
         or jsonb_path_exists(p_positions, 'strict $.* ? (@.type() != $type)', jsonb_build_object('type', p_type)) then
-    perform bpm_core.fail('BP400', 'The positions are not ones this function gave back.', null, 'Pass null to begin anew.');
+    perform bpm_core.fail_position();
   end if;
 end
 $$;

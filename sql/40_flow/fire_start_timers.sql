@@ -44,7 +44,7 @@ begin
       from unnest(v_due) t
      where t.status = 'Fired');
   if cardinality(v_starts) > 0 then
-    perform bpm_core.advance_isolated(bpm_core.insert_starts(p_tenant_id, v_starts, bpm_core.caller(), p_now));
+    perform bpm_core.begin_starts(p_tenant_id, v_starts, bpm_core.caller(), p_now);
   end if;
   return coalesce(cardinality(v_due), 0);
 end

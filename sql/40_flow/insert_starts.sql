@@ -1,8 +1,9 @@
 -- Creates the instances of starts that stand: business case, process instance, workflow instance, first token; of a process of several workflows (is_several)
--- those that begin at once. Nothing moves yet. A business case that was closed is open again.
--- Returns:  moving[], the first tokens, leaving their start events.
--- Writes:   business_case, process_instance, workflow_instance, token, history_event, event_outbox, and what begin_workflows writes.
-create or replace function bpm_core.insert_starts(p_tenant_id text, p_starts bpm_core.start[], p_actor text, p_now timestamptz)
+-- those that begin at once. Nothing moves yet, except, with p_offers, where a direct flow (direct_flows) leads to a service task: its token stands
+-- there and the task is offered, in the same statement. A business case that was closed is open again.
+-- Returns:  moving[], the first tokens that are still to leave their start events; null when there are none.
+-- Writes:   business_case, process_instance, workflow_instance, token, history_event, event_outbox, task_instance, and what begin_workflows writes.
+create or replace function bpm_core.insert_starts(p_tenant_id text, p_starts bpm_core.start[], p_actor text, p_now timestamptz, p_offers boolean default false)
 returns bpm_core.moving[]
 language plpgsql volatile
 set search_path = pg_catalog, pg_temp
@@ -12,6 +13,7 @@ set jit = off
 as $$
 declare
   v_leaving bpm_core.moving[];
+  v_started uuid[];
   v_several bpm_core.start[];
   v_closed  uuid[];
 begin
@@ -20,9 +22,18 @@ begin
     from (select distinct s.business_key from unnest(p_starts) s where s.business_key is not null order by 1) k
   on conflict do nothing;
   with born as materialized (
-    select s.*, c.id as case_id, c.state as case_state
+    select s.*, c.id as case_id, c.state as case_state, o.*
       from (select p_tenant_id as tenant_id, s.* from unnest(p_starts) s offset 0) s
-      left join bpm_core.business_case c on c.tenant_id = s.tenant_id and c.business_key = s.business_key),
+      left join bpm_core.business_case c on c.tenant_id = s.tenant_id and c.business_key = s.business_key
+      left join lateral (
+        select f.flow_id, f.target_id, b.task_version_id, b.task_type, b.priority_level, b.max_attempts, b.lease, b.headers, b.checks_result, b.needs_review
+          from (select f.flow_id, f.target_id, f.is_direct from bpm_core.workflow_flow f
+                 where f.tenant_id = s.tenant_id and f.workflow_version_id = s.workflow_version_id and f.source_id = s.start_node_id
+                 order by f.ord limit 1) f
+         cross join lateral (select b.* from bpm_core.workflow_task_binding b
+                              where b.tenant_id = s.tenant_id and b.workflow_version_id = s.workflow_version_id and b.node_id = f.target_id offset 0) b
+         where f.is_direct
+        offset 0) o on p_offers and s.is_several is not true),
   process as (
     insert into bpm_core.process_instance (tenant_id, id, business_case_id, process_version_id, variables, business_key, started_by, created_at, updated_at,
                                            ended_bindings)
@@ -35,10 +46,19 @@ begin
       from born b
      where b.is_several is not true),
   placed as (
-    insert into bpm_core.token (tenant_id, id, workflow_instance_id, node_id, state, updated_at)
-    select p_tenant_id, b.token_id, b.workflow_instance_id, b.start_node_id, 'Waiting', p_now
+    insert into bpm_core.token (tenant_id, id, workflow_instance_id, node_id, via_flow_id, visit, version, state, updated_at)
+    select p_tenant_id, b.token_id, b.workflow_instance_id, coalesce(b.target_id, b.start_node_id), b.flow_id, (b.target_id is not null)::integer,
+           (b.target_id is not null)::integer, 'Waiting', p_now
       from born b
      where b.is_several is not true),
+  offered as (
+    insert into bpm_core.task_instance (
+      tenant_id, id, workflow_instance_id, token_id, visit, node_id, task_version_id, task_type, priority_level, available_at, max_attempts, lease,
+      headers, checks_result, needs_review)
+    select p_tenant_id, bpm_core.new_id(), b.workflow_instance_id, b.token_id, 1, b.target_id, b.task_version_id, b.task_type, b.priority_level, bpm_core.now(),
+           b.max_attempts, b.lease, b.headers, b.checks_result, b.needs_review
+      from born b
+     where b.target_id is not null),
   noted as (
     insert into bpm_core.history_event (tenant_id, workflow_instance_id, at, kind, token_id, node_id, to_state, actor, detail)
     select p_tenant_id, b.workflow_instance_id, p_now, 'InstanceStarted', b.token_id, b.start_node_id, 'Running', p_actor,
@@ -46,13 +66,17 @@ begin
       from born b
      where b.is_several is not true)
   select array_agg(row(p_tenant_id, b.workflow_instance_id, b.workflow_version_id, '00000000-0000-0000-0000-000000000000', b.token_id,
-                       b.start_node_id, null, null)::bpm_core.moving order by b.item) filter (where b.is_several is not true),
+                       b.start_node_id, null, null)::bpm_core.moving order by b.item) filter (where b.is_several is not true and b.target_id is null),
+         array_agg(b.workflow_instance_id order by b.item) filter (where b.is_several is not true),
          array_agg(row(b.item, null, null, null, null, null, null, null, null, b.start_node_id, null, b.process_instance_id, b.workflow_instance_id, b.token_id,
                        null, null, b.cause, true)::bpm_core.start) filter (where b.is_several),
          array_agg(distinct b.case_id) filter (where b.case_state = 'Closed')
-    into v_leaving, v_several, v_closed
+    into v_leaving, v_started, v_several, v_closed
     from born b;
-  perform bpm_core.emit_events(p_tenant_id, 'InstanceStarted', array(select l.instance_id from unnest(v_leaving) l));
+  if p_offers then
+    perform bpm_core.wake_sleepers('tasks', p_tenant_id);
+  end if;
+  perform bpm_core.emit_events(p_tenant_id, 'InstanceStarted', v_started);
   if v_several is not null then
     v_leaving := v_leaving || bpm_core.begin_workflows(p_tenant_id, v_several, true, p_actor, p_now);
   end if;

@@ -29,7 +29,7 @@ begin
                     else f.fault end, null, w.is_several)::bpm_core.start
       from item i
       join wanted w on w.code = i.code and w.version is not distinct from i.version
-      left join lateral (select bpm_core.start_refusal(p_tenant_id, w.code, w.version) as refusal where w.process_version_id is null) t on true
+      left join lateral (select bpm_core.start_refusal(p_tenant_id, w.code, w.version) as refusal where w.process_version_id is null offset 0) t on true
      cross join lateral (
        select p.is_plain, case when not p.is_plain then bpm_core.variables_fault(i.variables) end as fault
          from (select bpm_core.is_plain(i.variables)) p(is_plain)) f

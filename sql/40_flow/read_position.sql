@@ -7,21 +7,15 @@ language plpgsql stable
 set search_path = pg_catalog, pg_temp
 as $$
 declare
-  v_keys constant text[] := array['reached_at', 'reached_id', 'safe_at', 'mark_at', 'horizon', 'checked_at', 'check_cost', 'full_at'];
   v_position bpm_core.pick_position;
 begin
   if p_position is null or p_position = 'null' then
     return null;
   end if;
   begin
-    if jsonb_typeof(p_position) = 'object' and p_position - v_keys = '{}' then
+    if bpm_core.has_position_keys(p_position) then
       v_position := jsonb_populate_record(null::bpm_core.pick_position, p_position);
-      -- Times and costs far outside of any clock are forged, and could not be counted with.
-      if coalesce(least(nullif(v_position.reached_at, '-infinity'), nullif(v_position.safe_at, '-infinity'), nullif(v_position.mark_at, '-infinity'),
-                        nullif(v_position.checked_at, '-infinity'), nullif(v_position.full_at, '-infinity')) >= timestamptz '0001-01-01Z', true)
-         and coalesce(greatest(v_position.reached_at, v_position.safe_at, v_position.mark_at, v_position.checked_at, v_position.full_at)
-                      <= timestamptz '9999-01-01Z', true)
-         and coalesce(v_position.check_cost between interval '-10000 days' and interval '10000 days', true) then
+      if bpm_core.is_position(v_position) then
         return v_position;
       end if;
     end if;
@@ -29,7 +23,7 @@ begin
     when data_exception then
       null;  -- a value of ours that is no time, id or number: answered like anything else that is not ours
   end;
-  perform bpm_core.fail('BP400', 'The positions are not ones this function gave back.', null, 'Pass null to begin anew.');
-  return null;  -- never reached: fail raises
+  perform bpm_core.fail_position();
+  return null;  -- never reached: it raises
 end
 $$;

@@ -29,7 +29,7 @@ begin
   end if;
   v_new := array(select s from unnest(v_starts) s where s.outcome is null);
   if cardinality(v_new) > 0 then
-    perform bpm_core.advance_isolated(bpm_core.insert_starts(p_tenant_id, v_new, v_actor, v_now));
+    perform bpm_core.begin_starts(p_tenant_id, v_new, v_actor, v_now);
   end if;
   return query
   select s.item, case when coalesce(s.outcome, 'Done') = 'Done' then s.process_instance_id end,

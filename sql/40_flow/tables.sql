@@ -158,7 +158,7 @@ create table bpm_core.business_case (
   created_at   timestamptz not null,
   primary key (tenant_id, id),
   unique (business_key, tenant_id)
-);
+) with (autovacuum_vacuum_insert_scale_factor = 0.1);
 
 create table bpm_core.process_instance (
   tenant_id          text collate "C" not null default '',
@@ -246,7 +246,7 @@ create table bpm_core.scope (
   primary key (tenant_id, id),
   foreign key (tenant_id, workflow_instance_id) references bpm_core.workflow_instance,
   check (state = 'Open' or live_tokens = 0)
-) with (fillfactor = 80);
+) with (fillfactor = 80, autovacuum_vacuum_scale_factor = 0.02, autovacuum_vacuum_insert_scale_factor = 0.1);
 create index scope_of_instance on bpm_core.scope (workflow_instance_id);
 create index scope_of_parent on bpm_core.scope (parent_scope_id) where parent_scope_id is not null;
 create index scope_of_host on bpm_core.scope (host_token_id);
@@ -290,7 +290,7 @@ create table bpm_core.multi_instance_part (
   part          integer not null,
   items         jsonb not null check (jsonb_typeof(items) = 'array'),
   primary key (tenant_id, host_token_id, part)
-);
+) with (autovacuum_vacuum_scale_factor = 0.02);
 comment on table bpm_core.multi_instance_part is 'The collection of a multi-instance as it was at entry, 1,000 elements a row, as far as items were not begun at once. Deleted with its multi_instance.';
 
 create table bpm_core.token_transition (
@@ -346,7 +346,7 @@ create table bpm_core.parallel_join (
   fired_at             timestamptz,
   primary key (tenant_id, workflow_instance_id, scope_id, node_id, round),
   check ((fired_at is not null) <= (joined = expected))
-);
+) with (autovacuum_vacuum_scale_factor = 0.02, autovacuum_vacuum_insert_scale_factor = 0.1);
 create table bpm_core.parallel_join_arrival (
   tenant_id            text collate "C" not null default '',
   workflow_instance_id uuid not null,
@@ -356,7 +356,7 @@ create table bpm_core.parallel_join_arrival (
   round                integer not null,
   token_id             uuid not null,
   primary key (tenant_id, workflow_instance_id, scope_id, node_id, flow_id, round)
-);
+) with (autovacuum_vacuum_scale_factor = 0.02, autovacuum_vacuum_insert_scale_factor = 0.1);
 comment on table bpm_core.parallel_join is 'One round of one join. The n-th token over an incoming flow belongs to round n; it fires when every flow has brought one.';
 
 create table bpm_core.inclusive_join (
@@ -369,7 +369,7 @@ create table bpm_core.inclusive_join (
   filled               bit varying not null,
   blocked_by           uuid,
   primary key (tenant_id, workflow_instance_id, scope_id, node_id)
-) with (fillfactor = 75);
+) with (fillfactor = 75, autovacuum_vacuum_scale_factor = 0.02);
 comment on table bpm_core.inclusive_join is
   'What waits at an inclusive join, if anything. Its arrivals are in parallel_join_arrival: the first over each flow in the round that is collected, surplus in those after it; a round has its row in parallel_join when it fires.';
 comment on column bpm_core.inclusive_join.round is 'The round that is collected.';
@@ -398,7 +398,7 @@ create table bpm_core.compensation_record (
   unique (workflow_instance_id, position, tenant_id),
   check ((status = 'Pending') = (ended_at is null)),
   check (handler_scope_id is null or thrower_token_id is not null)
-) with (fillfactor = 80);
+) with (fillfactor = 80, autovacuum_vacuum_scale_factor = 0.02);
 create index compensation_of_thrower on bpm_core.compensation_record (thrower_token_id, position) where thrower_token_id is not null;
 create index compensation_of_inner on bpm_core.compensation_record (inner_scope_id) where inner_scope_id is not null;
 create index compensation_of_handler on bpm_core.compensation_record (handler_scope_id) where handler_scope_id is not null;
@@ -498,7 +498,7 @@ create table bpm_core.signal (
   receivers integer not null check (receivers >= 0),
   sent_at   timestamptz not null,
   primary key (tenant_id, id)
-);
+) with (autovacuum_vacuum_insert_scale_factor = 0.1);
 comment on table bpm_core.signal is 'A signal, broadcast once to every wait that was open then; the inbox rows it became name it.';
 comment on column bpm_core.signal.receivers is 'How many waits were open when it was sent.';
 
@@ -537,7 +537,7 @@ create table bpm_core.incident (
   primary key (tenant_id, id),
   foreign key (tenant_id, workflow_instance_id) references bpm_core.workflow_instance,
   check ((state = 'Resolved') = (resolved_at is not null and resolved_by is not null))
-);
+) with (autovacuum_vacuum_scale_factor = 0.05, autovacuum_vacuum_insert_scale_factor = 0.1);
 create index incident_of_instance on bpm_core.incident (workflow_instance_id);
 create index incident_open on bpm_core.incident (tenant_id, created_at, id) where state = 'Open';
 comment on table bpm_core.incident is 'Every "cannot go on" is one row with the values seen; resolving drives the same token again.';

@@ -29,8 +29,11 @@ begin
       select c
         from bpm_core.claim_ready_tasks(
                p_tenant_id, p_worker,
-               array(select row(y.task_type, l.level, '-infinity', '00000000-0000-0000-0000-000000000000')::bpm_core.claim_slot
-                       from generate_series(0, 2) l(level) cross join unnest(p_types) with ordinality y(task_type, n) order by l.level, y.n),
+               array(select row(y.task_type, l.priority_level, '-infinity', '00000000-0000-0000-0000-000000000000')::bpm_core.claim_slot
+                       from (select p_tenant_id as tenant_id, y.* from unnest(p_types) with ordinality y(task_type, n) offset 0) y
+                      cross join lateral (select l.priority_level from bpm_core.task_level l
+                                           where l.tenant_id = y.tenant_id and l.task_type = y.task_type offset 0) l
+                      order by l.priority_level, y.n),
                p_limit, p_lease, p_request_id, bpm_core.now()) c);
     if exists (select from unnest(v_claimed) c where c.suspended) then
       v_claimed := bpm_core.put_back_claimed(p_tenant_id, v_claimed);

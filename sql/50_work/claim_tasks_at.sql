@@ -26,7 +26,7 @@ begin
   if p_request_id is not null then
     v_handed := bpm_core.replayed_claim(p_tenant_id, p_worker, p_types, p_limit, p_lease, p_request_id);
     if v_handed is not null then
-      perform bpm_core.check_positions(p_positions, 'array');
+      perform bpm_core.check_positions(p_positions, 'object');
       tasks := bpm_core.claimed_json(v_handed);
       positions := coalesce(p_positions, '{}');
       return next;
@@ -34,7 +34,7 @@ begin
     end if;
   end if;
   v_now := bpm_core.now();
-  v_scans := bpm_core.open_slots(p_types, p_positions, v_now);
+  v_scans := bpm_core.open_slots(p_tenant_id, p_types, p_positions, v_now);
   v_claimed := array(
     select c
       from bpm_core.claim_ready_tasks(
@@ -49,7 +49,7 @@ begin
     perform bpm_core.remember_claim(p_tenant_id, p_worker, p_types, p_limit, p_lease, p_request_id, v_handed);
   end if;
   tasks := bpm_core.claimed_json(v_handed);
-  positions := bpm_core.close_slots(v_scans, v_claimed, cardinality(v_claimed) < p_limit, v_now);
+  positions := bpm_core.close_slots(v_scans, v_claimed, cardinality(v_claimed) < p_limit, v_now, bpm_core.now());
   if cardinality(v_claimed) < p_limit then
     next_due_at := bpm_core.next_task_due(p_tenant_id, p_types, v_now);
   end if;

@@ -22,6 +22,7 @@ set lock_timeout = '10s'
 as $$
 declare
   v_answers   bpm_core.answer[];
+  v_steps     bpm_core.step[];
   v_suspended uuid[];
   v_accepted  bpm_core.accepted[];
   v_going     bpm_core.accepted[];
@@ -32,6 +33,16 @@ begin
   v_answers := bpm_core.parse_answers(p_items);
   v_suspended := bpm_core.lock_instances_of_tasks(p_tenant_id, array(select a.task_id from unnest(v_answers) a));
   v_now := bpm_core.now();
+  v_steps := bpm_core.take_direct_steps(p_tenant_id, v_answers, v_now);
+  if cardinality(v_steps) = cardinality(v_answers) then
+    return query
+    select s.item, s.task_id, 'Completed'::bpm.outcome, case when s.has_ended then 'Completed' else 'Running' end, null
+      from unnest(v_steps) s;
+    return;
+  end if;
+  if v_steps <> '{}' then
+    v_answers := array(select a from unnest(v_answers) a where a.item <> all (array(select s.item from unnest(v_steps) s)));
+  end if;
   v_recording := exists (select from unnest(v_answers) a where a.record is not null);
   if v_recording then
     v_answers := bpm_core.admit_records(p_tenant_id, v_answers, v_now);
@@ -56,6 +67,9 @@ begin
                         where t.tenant_id = a.tenant_id and t.id = a.task_id offset 0) t on true
     left join lateral (select w.status from bpm_core.workflow_instance w
                         where w.tenant_id = t.tenant_id and w.id = t.workflow_instance_id offset 0) w on true
-   order by a.item;
+  union all
+  select s.item, s.task_id, 'Completed', case when s.has_ended then 'Completed' else 'Running' end, null
+    from unnest(v_steps) s
+   order by 1;
 end
 $$;

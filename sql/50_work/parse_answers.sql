@@ -20,7 +20,7 @@ begin
                    then bpm_core.record_of(i.item -> 'evidence', i.item -> 'facts', i.item -> 'verdict', i.item -> 'reasons') end as record
          from (select coalesce(nullif(i.item -> 'variables', 'null'), '{}')) c(variables)) v
      cross join lateral (
-       select case when pg_column_size(i.item -> 'result') > 1000 and bpm_core.result_fault(i.item -> 'result') is not null then null
+       select case when coalesce(pg_column_size(i.item -> 'result'), 0) > 1000 and bpm_core.result_fault(i.item -> 'result') is not null then null
                    when v.record is not null and bpm_core.record_fault(v.record) is not null then null
                    when v.is_plain then v.variables
                    when bpm_core.variables_fault(v.variables) is null then bpm_core.decode_variables(v.variables) end as variables offset 0) d

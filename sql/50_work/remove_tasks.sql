@@ -56,7 +56,7 @@ begin
     select x.ctid
       from (select p_tenant_id as tenant_id, k.id from unnest(p_tasks) k(id) offset 0) k
      cross join lateral (select x.ctid, x.tenant_id, x.task_instance_id, x.attempt from bpm_core.execution x where x.tenant_id = k.tenant_id and x.task_instance_id = k.id offset 0) x
-     where not exists (select from bpm_core.fact f where f.task_instance_id = x.task_instance_id and f.attempt = x.attempt and f.tenant_id is not distinct from x.tenant_id)));
+     where not exists (select from bpm_core.fact f where f.task_instance_id = x.task_instance_id and f.attempt = x.attempt and f.tenant_id is not distinct from x.tenant_id offset 0)));
   get diagnostics v_n = row_count;
   v_rows := v_rows || jsonb_build_object('execution', v_n);
   delete from bpm_core.result_evidence x
@@ -64,7 +64,7 @@ begin
     select x.ctid
       from (select p_tenant_id as tenant_id, k.id from unnest(p_tasks) k(id) offset 0) k
      cross join lateral (select x.ctid, x.tenant_id, x.task_instance_id, x.attempt from bpm_core.result_evidence x where x.tenant_id = k.tenant_id and x.task_instance_id = k.id offset 0) x
-     where not exists (select from bpm_core.fact f where f.task_instance_id = x.task_instance_id and f.attempt = x.attempt and f.tenant_id is not distinct from x.tenant_id)));
+     where not exists (select from bpm_core.fact f where f.task_instance_id = x.task_instance_id and f.attempt = x.attempt and f.tenant_id is not distinct from x.tenant_id offset 0)));
   get diagnostics v_n = row_count;
   v_rows := v_rows || jsonb_build_object('result_evidence', v_n);
   delete from bpm_core.result x
@@ -72,7 +72,7 @@ begin
     select x.ctid
       from (select p_tenant_id as tenant_id, k.id from unnest(p_tasks) k(id) offset 0) k
      cross join lateral (select x.ctid, x.tenant_id, x.task_instance_id, x.attempt from bpm_core.result x where x.tenant_id = k.tenant_id and x.task_instance_id = k.id offset 0) x
-     where not exists (select from bpm_core.fact f where f.task_instance_id = x.task_instance_id and f.attempt = x.attempt and f.tenant_id is not distinct from x.tenant_id)));
+     where not exists (select from bpm_core.fact f where f.task_instance_id = x.task_instance_id and f.attempt = x.attempt and f.tenant_id is not distinct from x.tenant_id offset 0)));
   get diagnostics v_n = row_count;
   v_rows := v_rows || jsonb_build_object('result', v_n);
   delete from bpm_core.task_instance x

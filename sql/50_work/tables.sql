@@ -26,6 +26,9 @@ create type bpm_core.accepted as (
 -- What was accepted, but its output mappings could not be evaluated.
 create type bpm_core.unmapped as (
   task bpm_core.accepted, problem text, detail jsonb);
+-- A direct step that was taken: end_node where it led to an end, has_ended where its instance ended with it.
+create type bpm_core.step as (
+  item integer, task_id uuid, instance_id uuid, token_id uuid, end_node text, has_ended boolean);
 -- An attempt that failed: reported by its worker, expired, or thrown as an error nobody caught.
 create type bpm_core.failure as (
   item integer, task_id uuid, fencing_token bigint, error jsonb, retryable boolean, retry_in interval);
@@ -97,7 +100,7 @@ create table bpm_core.task_comment (
   created_at       timestamptz not null,
   primary key (tenant_id, id),
   foreign key (tenant_id, task_instance_id) references bpm_core.task_instance
-);
+) with (autovacuum_vacuum_scale_factor = 0.05, autovacuum_vacuum_insert_scale_factor = 0.1);
 create index task_comment_of_task on bpm_core.task_comment (task_instance_id, id);
 comment on table bpm_core.task_comment is 'What people say about a user task. Append-only.';
 
@@ -114,7 +117,7 @@ create table bpm_core.execution (
   outcome          bpm.outcome not null,
   error            jsonb,
   primary key (tenant_id, task_instance_id, attempt)
-) with (autovacuum_vacuum_insert_scale_factor = 0.1);
+) with (autovacuum_vacuum_scale_factor = 0.05, autovacuum_vacuum_insert_scale_factor = 0.1);
 comment on table bpm_core.execution is 'An attempt that ended. While it runs it lives on its task row; the view bpm.execution shows both.';
 comment on column bpm_core.execution.outcome is 'The answer its worker got; a repeated call gets it again.';
 
@@ -129,7 +132,7 @@ create table bpm_core.result (
   created_by       text not null,
   created_at       timestamptz not null,
   primary key (tenant_id, task_instance_id, attempt)
-) with (autovacuum_vacuum_insert_scale_factor = 0.1);
+) with (autovacuum_vacuum_scale_factor = 0.05, autovacuum_vacuum_insert_scale_factor = 0.1);
 comment on table bpm_core.result is 'What an attempt gave back and was accepted. Append-only.';
 
 create table bpm_core.rejected_result (
@@ -143,7 +146,7 @@ create table bpm_core.rejected_result (
   created_by       text not null,
   created_at       timestamptz not null,
   primary key (tenant_id, task_instance_id, attempt, content_hash)
-);
+) with (autovacuum_vacuum_scale_factor = 0.05, autovacuum_vacuum_insert_scale_factor = 0.1);
 comment on table bpm_core.rejected_result is 'What an attempt gave back that does not meet the result schema of its task: kept, with why, and never applied. Beside result, not in it: an attempt may be rejected several times before it is accepted once, and whatever refers to a result refers to an accepted one.';
 alter table bpm_core.fact add foreign key (tenant_id, task_instance_id, attempt) references bpm_core.result;
 
@@ -155,7 +158,7 @@ create table bpm_core.task_evidence (
   primary key (tenant_id, task_instance_id, evidence_id),
   foreign key (tenant_id, task_instance_id) references bpm_core.task_instance,
   foreign key (tenant_id, evidence_id) references bpm_core.evidence
-);
+) with (autovacuum_vacuum_scale_factor = 0.05, autovacuum_vacuum_insert_scale_factor = 0.1);
 create index task_evidence_of_evidence on bpm_core.task_evidence (evidence_id);
 comment on table bpm_core.task_evidence is 'Evidence attached to a task, whoever works on it.';
 
@@ -167,7 +170,7 @@ create table bpm_core.result_evidence (
   primary key (tenant_id, task_instance_id, attempt, evidence_id),
   foreign key (tenant_id, task_instance_id, attempt) references bpm_core.result,
   foreign key (tenant_id, evidence_id) references bpm_core.evidence
-);
+) with (autovacuum_vacuum_scale_factor = 0.05, autovacuum_vacuum_insert_scale_factor = 0.1);
 create index result_evidence_of_evidence on bpm_core.result_evidence (evidence_id);
 comment on table bpm_core.result_evidence is 'Evidence an accepted result came with.';
 
@@ -192,7 +195,7 @@ create table bpm_core.dead_letter (
   foreign key (tenant_id, workflow_instance_id) references bpm_core.workflow_instance,
   check ((state = 'Open') = (closed_by is null and closed_at is null)),
   check ((kind = 'Event') = (event_id is not null) and (kind = 'Event') = (workflow_instance_id is null))
-);
+) with (autovacuum_vacuum_scale_factor = 0.05, autovacuum_vacuum_insert_scale_factor = 0.1);
 create index dead_letter_open on bpm_core.dead_letter (tenant_id, created_at, id) where state = 'Open';
 create index dead_letter_of_instance on bpm_core.dead_letter (workflow_instance_id);
 create index dead_letter_of_incident on bpm_core.dead_letter (incident_id);

@@ -35,7 +35,7 @@ begin
       from unnest(p_workflows) k(id)
      cross join lateral (select x.ctid, x.id, x.tenant_id from bpm_core.review x where x.workflow_instance_id = k.id offset 0) x
      where x.tenant_id = p_tenant_id
-       and not exists (select from bpm_core.fact f where f.review_id = x.id and f.tenant_id is not distinct from x.tenant_id)));
+       and not exists (select from bpm_core.fact f where f.review_id = x.id and f.tenant_id is not distinct from x.tenant_id offset 0)));
   get diagnostics v_n = row_count;
   v_rows := v_rows || jsonb_build_object('review', v_n);
   return v_rows;

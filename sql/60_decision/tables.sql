@@ -44,7 +44,7 @@ create table bpm_core.approval_record (
   check (due_at is not distinct from least(expires_at, remind_at, escalate_at)),
   check (status = 'Pending' or claimed_by = '{}'),
   check (cardinality(claimed_by) <= required_approvals)
-) with (fillfactor = 85);
+) with (fillfactor = 85, autovacuum_vacuum_scale_factor = 0.02);
 create index approval_pending_effect on bpm_core.approval_record (tenant_id, decided_at, id)
   where effect = 'Pending' and status in ('Approved', 'Rejected', 'Expired');
 create index approval_open on bpm_core.approval_record (tenant_id, created_at, id) where status = 'Pending';
@@ -73,7 +73,7 @@ create table bpm_core.approval_vote (
   groups       text[] not null default '{}',
   primary key (tenant_id, approval_id, actor),
   foreign key (tenant_id, approval_id) references bpm_core.approval_record
-);
+) with (autovacuum_vacuum_scale_factor = 0.05, autovacuum_vacuum_insert_scale_factor = 0.1);
 comment on table bpm_core.approval_vote is 'What each person said, once. One decision takes required_approvals of them.';
 comment on column bpm_core.approval_vote.groups is 'Of the groups that were asked those the person was said to be in.';
 
@@ -105,7 +105,7 @@ create table bpm_core.review (
   foreign key (tenant_id, superseded_by) references bpm_core.review,
   check ((state = 'Decided') = (decision is not null and actor is not null and decided_at is not null)),
   check ((state = 'Superseded') = (superseded_by is not null))
-) with (fillfactor = 85);
+) with (fillfactor = 85, autovacuum_vacuum_scale_factor = 0.02);
 create unique index review_standing on bpm_core.review (task_instance_id, attempt, tenant_id) where state in ('Open', 'Decided');
 create index review_of_result on bpm_core.review (task_instance_id, attempt);
 create index review_of_instance on bpm_core.review (workflow_instance_id);

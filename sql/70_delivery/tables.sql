@@ -103,7 +103,7 @@ create table bpm_core.delivery_attempt (
   primary key (tenant_id, outbox_id, attempt, late),
   foreign key (tenant_id, outbox_id) references bpm_core.outbox,
   check ((reported is null) = (content_hash is null))
-) with (autovacuum_vacuum_insert_scale_factor = 0.1);
+) with (autovacuum_vacuum_scale_factor = 0.05, autovacuum_vacuum_insert_scale_factor = 0.1);
 comment on table bpm_core.delivery_attempt is 'One attempt that ended, with what was seen. Append-only.';
 comment on column bpm_core.delivery_attempt.late is 'A second answer of the attempt: it was Unknown and turned out to have arrived.';
 comment on column bpm_core.delivery_attempt.reported is 'What the runner reported; null: its lease ran out.';

@@ -39,7 +39,7 @@ begin
   end if;
   if cardinality(v_plans) > 0 then
     if cardinality(v_starts) > 0 then
-      perform bpm_core.advance_isolated(bpm_core.insert_starts(p_tenant_id, v_starts, p_actor, p_now));
+      perform bpm_core.begin_starts(p_tenant_id, v_starts, p_actor, p_now);
     end if;
     perform bpm_core.record_decisions(p_tenant_id, v_plans, v_actions, p_now);
     perform bpm_core.link_instances(p_tenant_id, v_actions, v_starts, p_now);

@@ -29,8 +29,9 @@ begin
   v_kept := array(
     select k.id
       from (select p_tenant_id as tenant_id, k.* from unnest(v_locked) with ordinality k(id, n) offset 0) k
-     where exists (select from bpm_core.event_process_instance l where l.tenant_id = k.tenant_id and l.event_id = k.id)
-        or exists (select from bpm_core.task_event l where l.tenant_id = k.tenant_id and l.event_id = k.id)
+     -- Offset: as joins they would be planned with whole tenants.
+     where exists (select from bpm_core.event_process_instance l where l.tenant_id = k.tenant_id and l.event_id = k.id offset 0)
+        or exists (select from bpm_core.task_event l where l.tenant_id = k.tenant_id and l.event_id = k.id offset 0)
      order by k.n);
   removed := bpm_core.delete_events(p_tenant_id, array(select l.id from unnest(v_locked) l(id) where l.id <> all (v_kept)));
   next := case when cardinality(v_walked) = p_limit then v_walked[p_limit] end;

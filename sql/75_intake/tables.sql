@@ -54,7 +54,7 @@ create table bpm_core.event_evidence (
   primary key (tenant_id, event_id, evidence_id),
   foreign key (tenant_id, event_id) references bpm_core.event,
   foreign key (tenant_id, evidence_id) references bpm_core.evidence
-);
+) with (autovacuum_vacuum_scale_factor = 0.05, autovacuum_vacuum_insert_scale_factor = 0.1);
 create index event_evidence_of_evidence on bpm_core.event_evidence (evidence_id);
 comment on table bpm_core.event_evidence is 'What came with an event and is kept elsewhere: metadata in evidence.';
 
@@ -67,7 +67,7 @@ create table bpm_core.event_process_instance (
   primary key (tenant_id, event_id, process_instance_id, how),
   foreign key (tenant_id, event_id) references bpm_core.event,
   foreign key (tenant_id, process_instance_id) references bpm_core.process_instance
-);
+) with (autovacuum_vacuum_scale_factor = 0.05, autovacuum_vacuum_insert_scale_factor = 0.1);
 create index event_process_instance_of_process on bpm_core.event_process_instance (process_instance_id);
 comment on table bpm_core.event_process_instance is 'Which process instances an event started, reached with a message, or was attached to.';
 
@@ -79,7 +79,7 @@ create table bpm_core.task_event (
   primary key (tenant_id, event_id, task_instance_id),
   foreign key (tenant_id, event_id) references bpm_core.event,
   foreign key (tenant_id, task_instance_id) references bpm_core.task_instance
-);
+) with (autovacuum_vacuum_scale_factor = 0.05, autovacuum_vacuum_insert_scale_factor = 0.1);
 create index task_event_of_task on bpm_core.task_event (task_instance_id);
 comment on table bpm_core.task_event is 'Which tasks somebody attached an event to: what their worker should know of.';
 
@@ -143,7 +143,7 @@ create table bpm_core.routing_decision (
   unique (event_id, tenant_id),
   foreign key (tenant_id, event_id) references bpm_core.event,
   foreign key (tenant_id, business_case_id) references bpm_core.business_case
-);
+) with (autovacuum_vacuum_scale_factor = 0.05, autovacuum_vacuum_insert_scale_factor = 0.1);
 comment on table bpm_core.routing_decision is 'What was decided about an event, once; written with what it caused, in one transaction. Append-only.';
 comment on column bpm_core.routing_decision.actions is '[{action, process_code, business_key, …}] with the values as they were found; variables are the payload where not said.';
 comment on column bpm_core.routing_decision.proposal is 'What the rules proposed before somebody else decided.';

@@ -11,6 +11,9 @@ as $$
     left join bpm_core.workflow_instance w on w.tenant_id = t.tenant_id and w.id = t.workflow_instance_id
    cross join lateral (values
      ('token of its instance', t.token_id::text, k.id is null),
+     -- Claims look into no other levels: it would never be handed out.
+     ('level of its type', t.priority_level::text, t.state = 'Ready' and not exists (
+       select from bpm_core.task_level l where l.tenant_id = t.tenant_id and l.task_type = t.task_type and l.priority_level = t.priority_level)),
      ('binding of its node to its task version', t.node_id, not exists (
        select
          from bpm_core.pinned_version v

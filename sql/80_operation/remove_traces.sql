@@ -24,7 +24,7 @@ begin
      cross join lateral (select r.ctid, r.id, r.removed_at from bpm_core.removed_instance r
                           where r.tenant_id = w.tenant_id and r.id = w.id for no key update skip locked) r
      where r.removed_at < p_cutoff
-       and not exists (select from bpm_core.idempotency_key k where k.instance_id = r.id and k.tenant_id is not distinct from p_tenant_id)));
+       and not exists (select from bpm_core.idempotency_key k where k.instance_id = r.id and k.tenant_id is not distinct from p_tenant_id offset 0)));
   get diagnostics removed = row_count;
   next := case when cardinality(v_walked) = p_limit then v_walked[p_limit] end;
 end

@@ -16,13 +16,15 @@ from typing import Any
 
 import psycopg
 import pytest
-from benchmarks import history, machine, report
+from benchmarks import audit, history, machine, report
 from benchmarks.__main__ import main
 from benchmarks.branches import measure_branches
 from benchmarks.context import QUICK, Context, Outcome
+from benchmarks.crowd import measure_crowd
 from benchmarks.flatness import measure_held, measure_million
 from benchmarks.guard import EXIT_LOADED
 from benchmarks.held import measure_held_all
+from benchmarks.pooler import missing
 from benchmarks.rows import measure_rows
 from benchmarks.server import BenchServer, install
 from benchmarks.throughput import measure_set
@@ -76,13 +78,36 @@ MANY_TASKS = "exists (select from bpm_core.task_instance offset 700)"
 
 
 def test_a_run_gives_every_figure(quick: dict[str, Any]) -> None:
-    for key in report.WANTED:
+    unmeasured = {"workers_100_ratio"} if missing() else set()
+    for key in report.WANTED.keys() - unmeasured:
         assert quick[key] > 0, key
     assert quick["quick"]
     assert quick["forced"]
     assert quick["settings"]["synchronous_commit"] == "on"
     assert quick["machine"]["cores"] >= 1
     assert quick["details"]["runner"]["runner_peak_mb"] > 10
+    for name, detail in quick["details"].items():
+        assert detail["audit"].get("instances", 0) > 0 or "missing" in detail, name
+
+
+def test_commits_and_rows_are_counted(quick: dict[str, Any]) -> None:
+    details = quick["details"]
+    for name in ("set", "single", "runner"):
+        assert details[name]["rows_per_unit"] == details["rows"]["writes_per_instance"], name
+    assert details["single"]["transactions_per_unit"] == pytest.approx(7, abs=1.5)
+    assert details["set"]["transactions_per_unit"] < 1.5
+    assert details["intake"]["transactions_per_unit"] < 0.2
+    (line,) = [row for row in report.table(quick).splitlines() if row.startswith("calls of one")]
+    assert re.search(r" \d\.\d\d +33\.0 ", line)
+
+
+def test_without_a_pooler_nothing_is_measured_through_one(
+    measure: Measure, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("benchmarks.crowd.missing", lambda: "there is none (apt-get install it)")
+    outcome = measure(measure_crowd)
+    assert not outcome.values
+    assert "apt-get" in outcome.detail["missing"]
 
 
 def test_figures_are_medians_of_what_was_measured(quick: dict[str, Any]) -> None:
@@ -144,6 +169,9 @@ def test_the_page_takes_the_figures(quick: dict[str, Any]) -> None:
 def test_the_table_marks_what_is_missed(quick: dict[str, Any]) -> None:
     text = report.table({**quick, "instances_per_s_set": 10.0, "flat_1m": 0.99})
     (missed,) = [line for line in text.splitlines() if line.startswith("instances/s, set-based")]
+    assert "crowd: not measured: no pooler" in report.table(
+        {**quick, "details": {**quick["details"], "crowd": {"missing": "no pooler"}}}
+    )
     (met,) = [line for line in text.splitlines() if line.startswith("the worst call with")]
     assert missed.endswith("MISSED")
     assert met.endswith("ok")
@@ -176,6 +204,20 @@ def test_a_slow_engine_shows(measure: Measure) -> None:
 
 def test_an_engine_slow_with_many_tasks_shows(measure: Measure) -> None:
     assert measure(measure_million, *slowed(MANY_TASKS)).values["flat_1m"] < 0.6
+
+
+def test_an_engine_that_breaks_its_rules_is_not_measured(measure: Measure) -> None:
+    with audit.asked() as found, pytest.raises(audit.Broken, match="I-"):
+        measure(
+            measure_set,
+            "create function public.forget() returns trigger language plpgsql security definer as"
+            " $$ begin update bpm_core.token set node_id = 'start'"
+            " where workflow_instance_id = new.id and new.ended_at is not null;"
+            " return null; end $$",
+            "create constraint trigger forget after update on bpm_core.workflow_instance"
+            " deferrable initially deferred for each row execute function public.forget()",
+        )
+    assert "skipped" in found.told()
 
 
 def test_an_engine_that_tires_shows(measure: Measure) -> None:
@@ -238,9 +280,12 @@ def test_a_loaded_machine_is_refused(server_url: str, tmp_path: Path) -> None:
 
 def test_our_own_load_is_not_foreign() -> None:
     with_us, without_us = machine.Span([]), machine.Span([os.getpid()])
+    before = os.times()
     subprocess.run([sys.executable, "-c", "sum(range(50_000_000))"], check=True)
+    after = os.times()
     seen, left = with_us.foreign(), without_us.foreign()
-    assert seen.cores - left.cores > 0.3
+    spent = after.children_user - before.children_user
+    assert seen.cores - left.cores > 0.5 * spent / (after.elapsed - before.elapsed)
 
 
 def test_memory_counts_what_is_shared_once() -> None:

@@ -9,8 +9,8 @@ from pathlib import Path
 from typing import Any
 
 import psycopg
+from benchmarks.count import Cost, Monitor
 from benchmarks.peers import page
-from benchmarks.peers.count import Cost, Monitor
 from benchmarks.peers.facts import OURS_RUNNER, OURS_SET, PEERS
 from tests.support.database import TestDatabase
 

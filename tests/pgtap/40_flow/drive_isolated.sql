@@ -32,9 +32,9 @@ select bpm.resolve_incident(i.incident_id) is not null as resolved from bpm.inci
 select is(test.standing(:'stopped') || test.history(:'stopped', 'TokenMoved'), '{"two Waiting","TokenMoved 1"}', 'mended: it goes the rest of its way');
 
 -- A start, a message, a timer
-select test.deploy('begin', test.service('two') || '<endEvent id="end"/>' || test.flows('start>two', 'two>end')) \gset
+select test.deploy('begin', '<manualTask id="pass"/>' || test.service('two') || '<endEvent id="end"/>' || test.flows('start>pass', 'pass>two', 'two>end')) \gset
 select s.* from bpm.start_process('begin', '{"bad": true}', 'S-1', 'key') s \gset s_
-select is(:'s_status' || test.standing(:'s_process_instance_id')::text || test.incidents(:'s_process_instance_id')::text, 'Running{"two Failed"}{"AdvanceFailed two"}', 'a start whose first node raises is a started process with an incident');
+select is(:'s_status' || test.standing(:'s_process_instance_id')::text || test.incidents(:'s_process_instance_id')::text, 'Running{"pass Failed"}{"AdvanceFailed pass"}', 'a start whose first node raises is a started process with an incident');
 select is((select s.process_instance_id from bpm.start_process('begin', '{"bad": true}', 'S-1', 'key') s), :'s_process_instance_id'::uuid, 'its key is kept');
 select test.deploy('told', '<intermediateCatchEvent id="wait"><messageEventDefinition messageRef="m"/></intermediateCatchEvent>' || test.service('two') || '<endEvent id="end"/>' || test.flows('start>wait', 'wait>two', 'two>end'), '<message id="m" name="go"/>') \gset
 select test.start('told', '{"bad": true}', 'T-1') as told \gset

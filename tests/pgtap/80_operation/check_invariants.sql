@@ -1,7 +1,7 @@
 -- Every rule of every invariant is seen to fail: rows are spoiled as no function of the engine would, and exactly that invariant
 -- speaks up (where one fault breaks several, all of them are named). Each test.breaks undoes what it did.
 begin;
-select plan(141);
+select plan(142);
 
 -- A house with a bit of everything in it.
 select test.deploy_everything();
@@ -252,6 +252,7 @@ select test.breaks($$insert into bpm_core.idempotency_key select tenant_id, oper
 select test.breaks($$update bpm_core.workflow_instance w set workflow_version_id = v.id
   from bpm_core.workflow_version v where v.version = 2 and w.id = pg_temp.w('done')$$, '{I-21}', 'pinned to another version');
 select test.breaks($$update bpm_core.workflow_flow set name = 'another' where flow_id = 'join_look'$$, '{I-21}', 'a graph that changed');
+select test.breaks($$update bpm_core.workflow_flow set is_direct = true where flow_id = 'join_look'$$, '{I-21}', 'a short way where there is none');
 select test.breaks($$update bpm_core.workflow_version set bpmn_xml = bpmn_xml || ' '$$, '{I-21}', 'a file that changed');
 select test.breaks($$update bpm_core.process_version set name = 'another'$$, '{I-21}', 'a process that changed');
 select test.breaks($$update bpm_core.task_version set max_attempts = max_attempts + 1$$, '{I-21}', 'a task that changed');

@@ -1,6 +1,6 @@
 -- bpm.maintain_tenant: process instances that have had their time leave, whole, with what is below them; what must stay stays.
 begin;
-select plan(59);
+select plan(61);
 -- What every call says: outcome, removed, kept and why.
 create function pg_temp.remove(p_kind text default 'instances', p_limit integer default 500) returns text language sql as $$
   select concat_ws(' ', m.outcome, m.removed, m.kept, nullif(m.reasons, '{}')::text) from bpm.maintain_tenant(p_kind, p_limit) m $$;
@@ -176,5 +176,17 @@ select set_eq(
            ('rejected_result'), ('task_evidence'), ('result_evidence'), ('dead_letter'), ('approval_record'), ('approval_vote'), ('review'), ('outbox'), ('delivery_attempt'),
            ('event_process_instance'), ('task_event'),
            ('history_event'), ('fact')$$, 'tables of instances: all but the last two are emptied by bpm_core.remove_instances');
+
+-- What grows is vacuumed in time, what is removed above all.
+select set_eq(
+  $$select c.relname::text from pg_class c
+     where c.relnamespace = 'bpm_core'::regnamespace and c.relkind = 'r' and not exists (select from unnest(c.reloptions) o where o like 'autovacuum\_vacuum%')$$,
+  $$values ('destination'), ('inclusive_flow'), ('inclusive_reach'), ('instance_migration'), ('process_definition'), ('process_version'), ('process_workflow_binding'),
+           ('role_definition'), ('role_version'), ('routing_rule'), ('routing_state'), ('session_scope_link'), ('setting'), ('task_definition'), ('task_version'), ('tenant'),
+           ('tenant_grant'), ('schema_migrations'), ('test_clock'), ('token_transition'), ('workflow_definition'), ('workflow_flow'), ('workflow_node'), ('workflow_task_binding'), ('workflow_version')$$,
+  'only what is small and seldom written has no autovacuum settings');
+select from bpm.maintain_partitions(40);
+select is_empty($$select c.relname from pg_class c where c.relispartition and c.relkind = 'r' and not c.reloptions @> '{autovacuum_vacuum_insert_scale_factor=0.05}'$$,
+  'each month of history has them, also those made later');
 select * from finish();
 rollback;

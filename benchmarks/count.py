@@ -9,6 +9,8 @@ from typing import Any
 import psycopg
 from psycopg import sql
 
+from benchmarks.context import median
+
 _OTHERS = """
 select count(*)
   from pg_stat_activity a
@@ -35,6 +37,21 @@ class Cost:
     rows: float
 
 
+def told(conn: psycopg.Connection[Any]) -> None:
+    """Have the server count at once what a session did."""
+    conn.execute("select pg_stat_force_next_flush()")
+    conn.execute("select 1")  # the counts go out at the end of a transaction
+
+
+def per_unit(costs: list[Cost]) -> dict[str, float]:
+    """The details a table shows: medians."""
+    return {
+        "transactions_per_unit": median([cost.transactions for cost in costs]),
+        "writing_per_unit": median([cost.writing for cost in costs]),
+        "rows_per_unit": median([cost.rows for cost in costs]),
+    }
+
+
 class Monitor:
     """One connection that looks on, and knows how often it did."""
 
@@ -50,11 +67,14 @@ class Monitor:
         assert row is not None
         return int(row[0])
 
-    def cost(self, instances: int) -> Cost:
-        """Per instance, of everything since this was made. Waits until everybody else has gone,
-        for what they did is counted only then, and goes, too."""
+    def cost(self, instances: int, *, alone: bool = True) -> Cost:
+        """Per instance, of everything since this was made; then this goes, too.
+
+        Waits until everybody else has gone, for only then what they did is surely counted; not
+        ``alone``: they have seen to it themselves (see :func:`told`).
+        """
         deadline = time.monotonic() + _PATIENCE_S
-        while self.value(_OTHERS):
+        while alone and self.value(_OTHERS):
             if time.monotonic() > deadline:
                 raise RuntimeError("somebody stays connected")
             time.sleep(0.05)
