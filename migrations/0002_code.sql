@@ -19312,10 +19312,10 @@ $$;
 -- suspended instances are noted as parked: that the task is completed, history tells when its token goes on, and their output mappings are applied then.
 -- An answer that does not meet the result schema of its task is kept apart, and its task stays as it is.
 -- Output mappings are applied here; where one cannot be evaluated the result is kept and the token stops.
--- Results that are to be reviewed, by their task or because the worker says so (p_doubted: the items), are kept and noted as parked, too; a review is asked for.
+-- Results that are to be reviewed, by their task or because the worker says so (p_doubts: item to reasons), are kept and noted as parked, too; a review is asked for.
 -- Returns:  accepted[], in item order; who is missing has lost (answer_outcome says how), was stopped, or is to be reviewed.
 -- Writes:   task_instance, execution, result, history_event: one row each per answer; rejected_result; token, incident of one stopped; what ask_reviews writes.
-create or replace function bpm_core.accept_answers(p_tenant_id text, p_answers bpm_core.answer[], p_suspended uuid[], p_now timestamptz, p_doubted integer[] default null)
+create or replace function bpm_core.accept_answers(p_tenant_id text, p_answers bpm_core.answer[], p_suspended uuid[], p_now timestamptz, p_doubts jsonb default null)
 returns bpm_core.accepted[]
 language plpgsql volatile
 set search_path = pg_catalog, pg_temp
@@ -19357,7 +19357,7 @@ begin
       from held a
      where a.fault is null and t.tenant_id = a.tenant_id and t.id = a.task_id
     returning a.item, t.id, t.workflow_instance_id, t.token_id, t.scope_id, t.node_id, t.attempt, t.worker_id, t.fencing_token, t.claimed_at, t.lease_until,
-              a.variables, a.output, a.content_hash, t.outputs, t.input, coalesce(t.needs_review, nullif(a.item = any (p_doubted), false)) as needs_review),
+              a.variables, a.output, a.content_hash, t.outputs, t.input, coalesce(t.needs_review, nullif(p_doubts ? a.item::text, false)) as needs_review),
   mapped as materialized (
     select d.*, coalesce(m.patch, case when m.problem is null then d.variables else '{}' end) as patch, m.problem, m.detail
       from done d
@@ -19370,7 +19370,7 @@ begin
   kept as (
     insert into bpm_core.result (tenant_id, task_instance_id, attempt, output, verdict, reasons, content_hash, created_by, created_at)
     select p_tenant_id, d.id, d.attempt, d.output, case when d.needs_review then 'NeedsReview' else 'Accepted' end::bpm_core.verdict,
-           case when d.needs_review then (select a.record -> 'reasons' from unnest(p_answers) a where a.item = d.item) end, d.content_hash, d.worker_id, p_now
+           nullif(p_doubts -> d.item::text, 'null'), d.content_hash, d.worker_id, p_now
       from done d),
   noted as (
     insert into bpm_core.history_event (tenant_id, workflow_instance_id, at, kind, token_id, node_id, actor, detail)
@@ -20396,6 +20396,7 @@ declare
   v_accepted  bpm_core.accepted[];
   v_going     bpm_core.accepted[];
   v_recording boolean;
+  v_doubts    jsonb;
   v_now       timestamptz;
 begin
   perform bpm_core.enter_call(p_tenant_id, 'worker');
@@ -20415,10 +20416,10 @@ begin
   v_recording := exists (select from unnest(v_answers) a where a.record is not null);
   if v_recording then
     v_answers := bpm_core.admit_records(p_tenant_id, v_answers, v_now);
+    -- A verdict is part of a record, so that those without one are not asked for it.
+    v_doubts := (select jsonb_object_agg(a.item, a.record -> 'reasons') from unnest(v_answers) a where a.record ? 'verdict');
   end if;
-  -- A verdict is part of a record, so that those without one are not asked for it.
-  v_accepted := bpm_core.accept_answers(p_tenant_id, v_answers, v_suspended, v_now,
-    case when v_recording then array(select a.item from unnest(v_answers) a where a.record ? 'verdict') end);
+  v_accepted := bpm_core.accept_answers(p_tenant_id, v_answers, v_suspended, v_now, v_doubts);
   if v_recording then
     perform bpm_core.keep_records(p_tenant_id, v_answers, v_now);
   end if;

@@ -27,6 +27,7 @@ declare
   v_accepted  bpm_core.accepted[];
   v_going     bpm_core.accepted[];
   v_recording boolean;
+  v_doubts    jsonb;
   v_now       timestamptz;
 begin
   perform bpm_core.enter_call(p_tenant_id, 'worker');
@@ -46,10 +47,10 @@ begin
   v_recording := exists (select from unnest(v_answers) a where a.record is not null);
   if v_recording then
     v_answers := bpm_core.admit_records(p_tenant_id, v_answers, v_now);
+    -- A verdict is part of a record, so that those without one are not asked for it.
+    v_doubts := (select jsonb_object_agg(a.item, a.record -> 'reasons') from unnest(v_answers) a where a.record ? 'verdict');
   end if;
-  -- A verdict is part of a record, so that those without one are not asked for it.
-  v_accepted := bpm_core.accept_answers(p_tenant_id, v_answers, v_suspended, v_now,
-    case when v_recording then array(select a.item from unnest(v_answers) a where a.record ? 'verdict') end);
+  v_accepted := bpm_core.accept_answers(p_tenant_id, v_answers, v_suspended, v_now, v_doubts);
   if v_recording then
     perform bpm_core.keep_records(p_tenant_id, v_answers, v_now);
   end if;

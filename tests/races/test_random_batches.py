@@ -108,7 +108,7 @@ MUTANTS = {
         r"select \1 md5(k.id::text || pg_backend_pid()),",
     ),
     "no fence": (
-        "bpm_core.accept_answers(text,bpm_core.answer[],uuid[],timestamptz,integer[])",
+        "bpm_core.accept_answers(text,bpm_core.answer[],uuid[],timestamptz,jsonb)",
         r"and t.fencing_token = a.fencing_token",
         "",
     ),

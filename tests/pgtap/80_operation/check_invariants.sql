@@ -1,7 +1,7 @@
 -- Every rule of every invariant is seen to fail: rows are spoiled as no function of the engine would, and exactly that invariant
 -- speaks up (where one fault breaks several, all of them are named). Each test.breaks undoes what it did.
 begin;
-select plan(142);
+select plan(144);
 
 -- A house with a bit of everything in it.
 select test.deploy_everything();
@@ -211,6 +211,9 @@ select test.breaks($$insert into bpm_core.approval_vote (approval_id, actor, vot
 select test.breaks($$insert into bpm_core.approval_vote (approval_id, actor, vote, at) select a.id, 'zoe', 'Reject', a.created_at
   from bpm_core.approval_record a where a.workflow_instance_id = pg_temp.w('granted')$$, '{I-16}', 'approved against a veto');
 select test.breaks($$update bpm_core.approval_record set approvers = '{nobody}' where workflow_instance_id = pg_temp.w('granted')$$, '{I-16}', 'a vote of one not asked');
+select test.breaks($$update bpm_core.approval_record set approver_groups = '{board}' where workflow_instance_id = pg_temp.w('granted')$$, '{I-16}', 'a vote of one in none of the groups');
+select test.breaks($$with a as (update bpm_core.approval_record set required_approvals = 2, claimed_by = '{ann}' where workflow_instance_id = pg_temp.w('asked') returning id, created_at)
+  insert into bpm_core.approval_vote (approval_id, actor, vote, at) select a.id, 'ann', 'Approve', a.created_at from a$$, '{I-16}', 'one who has voted is still at it');
 select test.breaks($$update bpm_core.approval_record set status = 'Expired', decided_by = 'bpm:expiry', decided_at = created_at
   where workflow_instance_id = pg_temp.w('asked')$$, '{I-13,I-16}', 'expired without a time');
 
