@@ -23662,33 +23662,45 @@ declare
   v_held    uuid[] := array[]::uuid[];
   v_last    bpm_core.candidate;
   v_all     boolean := true;
+  v_any     boolean;
 begin
   select s.* into r_scan from bpm_core.pick_start(p_position, p_now) s;
-  for r_this in
-    -- Locked while picking: instances somebody holds do not use up the limit, or one transaction that lasts would keep all others waiting.
-    select a.id, a.workflow_instance_id, a.decided_at as at, w.id is not null as ours
+  v_result.done := 0;
+  -- Nearly always there are none, and a loop costs more than a look.
+  v_any := (
+    select true
       from bpm_core.approval_record a
-      left join lateral (select w.id from bpm_core.workflow_instance w
-                          where w.tenant_id = a.tenant_id and w.id = a.workflow_instance_id and w.status <> 'Suspended'
-                            for no key update skip locked) w on true
      where a.effect = 'Pending' and a.status in ('Approved', 'Rejected', 'Expired') and a.tenant_id = p_tenant_id
        and a.decided_at <= p_now and (a.decided_at, a.id) > (r_scan.from_at, r_scan.from_id)
      order by a.decided_at, a.id
-  loop
-    if not r_this.ours or r_this.workflow_instance_id = any (v_held) then
-      v_all := false;
-    else
-      v_found := v_found || r_this.id;
-      v_held := v_held || r_this.workflow_instance_id;
-      if v_all then
-        v_last := row(r_this.at, r_this.id, r_this.workflow_instance_id)::bpm_core.candidate;
+     limit 1);
+  if v_any then
+    for r_this in
+      -- Locked while picking: instances somebody holds do not use up the limit, or one transaction that lasts would keep all others waiting.
+      select a.id, a.workflow_instance_id, a.decided_at as at, w.id is not null as ours
+        from bpm_core.approval_record a
+        left join lateral (select w.id from bpm_core.workflow_instance w
+                            where w.tenant_id = a.tenant_id and w.id = a.workflow_instance_id and w.status <> 'Suspended'
+                              for no key update skip locked) w on true
+       where a.effect = 'Pending' and a.status in ('Approved', 'Rejected', 'Expired') and a.tenant_id = p_tenant_id
+         and a.decided_at <= p_now and (a.decided_at, a.id) > (r_scan.from_at, r_scan.from_id)
+       order by a.decided_at, a.id
+    loop
+      if not r_this.ours or r_this.workflow_instance_id = any (v_held) then
+        v_all := false;
+      else
+        v_found := v_found || r_this.id;
+        v_held := v_held || r_this.workflow_instance_id;
+        if v_all then
+          v_last := row(r_this.at, r_this.id, r_this.workflow_instance_id)::bpm_core.candidate;
+        end if;
       end if;
+      exit when cardinality(v_found) >= p_limit;
+    end loop;
+    v_result.done := bpm_core.apply_unheld_approvals(p_tenant_id, v_found, false);
+    if v_result.done < cardinality(v_found) then
+      v_last := null;
     end if;
-    exit when cardinality(v_found) >= p_limit;
-  end loop;
-  v_result.done := bpm_core.apply_unheld_approvals(p_tenant_id, v_found, false);
-  if v_result.done < cardinality(v_found) then
-    v_last := null;
   end if;
   v_result.next_position := bpm_core.pick_end(p_position, r_scan.look_back, r_scan.settled, r_scan.whole, v_last.at, v_last.id,
                                      v_all and cardinality(v_found) < p_limit and v_result.done = cardinality(v_found), p_now);
@@ -23719,32 +23731,44 @@ declare
   v_found   uuid[] := array[]::uuid[];
   v_last    bpm_core.candidate;
   v_all     boolean := true;
+  v_any     boolean;
 begin
   select s.* into r_scan from bpm_core.pick_start(p_position, p_now) s;
-  for r_this in
-    -- Locked while picking: instances somebody holds do not use up the limit, or one transaction that lasts would keep all others waiting.
-    select a.id, a.workflow_instance_id, a.due_at as at, w.id is not null as ours
+  v_result.done := 0;
+  -- Nearly always there are none, and a loop costs more than a look.
+  v_any := (
+    select true
       from bpm_core.approval_record a
-      left join lateral (select w.id from bpm_core.workflow_instance w
-                          where w.tenant_id = a.tenant_id and w.id = a.workflow_instance_id and w.status = 'Running'
-                            for no key update skip locked) w on true
      where a.status = 'Pending' and a.due_at is not null and a.tenant_id = p_tenant_id
        and a.due_at <= p_now and (a.due_at, a.id) > (r_scan.from_at, r_scan.from_id)
      order by a.due_at, a.id
-  loop
-    if not r_this.ours then
-      v_all := false;
-    else
-      v_found := v_found || r_this.id;
-      if v_all then
-        v_last := row(r_this.at, r_this.id, r_this.workflow_instance_id)::bpm_core.candidate;
+     limit 1);
+  if v_any then
+    for r_this in
+      -- Locked while picking: instances somebody holds do not use up the limit, or one transaction that lasts would keep all others waiting.
+      select a.id, a.workflow_instance_id, a.due_at as at, w.id is not null as ours
+        from bpm_core.approval_record a
+        left join lateral (select w.id from bpm_core.workflow_instance w
+                            where w.tenant_id = a.tenant_id and w.id = a.workflow_instance_id and w.status = 'Running'
+                              for no key update skip locked) w on true
+       where a.status = 'Pending' and a.due_at is not null and a.tenant_id = p_tenant_id
+         and a.due_at <= p_now and (a.due_at, a.id) > (r_scan.from_at, r_scan.from_id)
+       order by a.due_at, a.id
+    loop
+      if not r_this.ours then
+        v_all := false;
+      else
+        v_found := v_found || r_this.id;
+        if v_all then
+          v_last := row(r_this.at, r_this.id, r_this.workflow_instance_id)::bpm_core.candidate;
+        end if;
       end if;
+      exit when cardinality(v_found) >= p_limit;
+    end loop;
+    v_result.done := bpm_core.apply_unheld_approvals(p_tenant_id, v_found, true);
+    if v_result.done < cardinality(v_found) then
+      v_last := null;
     end if;
-    exit when cardinality(v_found) >= p_limit;
-  end loop;
-  v_result.done := bpm_core.apply_unheld_approvals(p_tenant_id, v_found, true);
-  if v_result.done < cardinality(v_found) then
-    v_last := null;
   end if;
   v_result.next_position := bpm_core.pick_end(p_position, r_scan.look_back, r_scan.settled, r_scan.whole, v_last.at, v_last.id,
                                      v_all and cardinality(v_found) < p_limit and v_result.done = cardinality(v_found), p_now);
@@ -24467,29 +24491,28 @@ declare
   v_late uuid[] := array(
     select o.id
       from (select p_tenant_id as tenant_id, x.* from unnest(p_marks) x offset 0) m
-      join bpm_core.outbox o on o.tenant_id = m.tenant_id and o.command_id = m.command_id
+     cross join lateral (select o.id, o.state, o.fencing_token from bpm_core.outbox o where o.tenant_id = m.tenant_id and o.command_id = m.command_id offset 0) o
      where o.state = 'Pending' or o.state = 'Sending' and o.fencing_token > m.fencing_token);
 begin
   if cardinality(v_late) = 0 then
     return;
   end if;
   perform
-     from (select p_tenant_id as tenant_id, l.id from unnest(v_late) l(id) offset 0) l
-     join bpm_core.outbox o on o.tenant_id = l.tenant_id and o.id = l.id
-    order by o.id
-      for no key update of o;
+     from (select distinct p_tenant_id as tenant_id, l.id from unnest(v_late) l(id) order by l.id offset 0) l
+    cross join lateral (select from bpm_core.outbox o where o.tenant_id = l.tenant_id and o.id = l.id for no key update) o;
   -- A new statement: it sees what a claim that was waited for did.
   perform bpm_core.move_commands(p_tenant_id, array(
     select distinct on (o.id)
            row(o.id, v.state, v.arrived, v.failure, m.reported, m.receipt, m.detail, m.retry_in, m.content_hash, a.attempt, null)::bpm_core.command_move
       from (select p_tenant_id as tenant_id, x.* from unnest(p_marks) x offset 0) m
-      join bpm_core.outbox o on o.tenant_id = m.tenant_id and o.command_id = m.command_id
+     cross join lateral (select o.tenant_id, o.id, o.state, o.destination_snapshot from bpm_core.outbox o
+                          where o.tenant_id = m.tenant_id and o.command_id = m.command_id offset 0) o
      cross join lateral jsonb_populate_record(null::bpm_core.destination, o.destination_snapshot) d
      cross join lateral bpm_core.judge_delivery(m.reported, m.receipt, d, true, true) v
      cross join lateral (
         select t.attempt
           from bpm_core.delivery_attempt t
-         where t.tenant_id = o.tenant_id and t.outbox_id = o.id and t.fencing_token = m.fencing_token and t.outcome = 'Unknown') a
+         where t.tenant_id = o.tenant_id and t.outbox_id = o.id and t.fencing_token = m.fencing_token and t.outcome = 'Unknown' offset 0) a
      where o.id = any (v_late) and o.state in ('Pending', 'Sending') and v.state = 'Sent'
      order by o.id, m.item));
 end
