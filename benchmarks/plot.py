@@ -13,6 +13,7 @@ _COLOURS = (
     "#1f5fa8", "#c4501b", "#2d7d46", "#7a4a9e", "#8a6d1a", "#b0305c", "#3c8f99", "#5b5b5b",
     "#a0742d", "#4d6fd0", "#6f8f2d", "#94527a",
 )  # fmt: skip
+_COLUMNS = 3
 _STYLE = (
     "text{font:12px sans-serif;fill:#333}.t{font-size:15px;font-weight:bold}"
     ".g{stroke:#ddd}.a{stroke:#666}.l{fill:none;stroke-width:2}"
@@ -84,20 +85,22 @@ class Plot:
     def _line(self, number: int, name: str, spots: list[tuple[float, float]]) -> list[str]:
         colour = _COLOURS[number % len(_COLOURS)]
         path = "L".join(f"{x:.1f} {y:.1f}" for x, y in spots)
-        parts = [f'<path class="l" stroke="{colour}" d="M{path}"/>']
+        pen = f'class="l" stroke="{colour}"'
+        if number >= len(_COLOURS):
+            pen += ' stroke-dasharray="5 3"'
+        parts = [f'<path {pen} d="M{path}"/>']
         if len(spots) <= 20:
             parts += [f'<circle cx="{x:.1f}" cy="{y:.1f}" r="3.5" fill="{colour}"/>'
                       for x, y in spots]  # fmt: skip
         if len(self.series) > 1:
-            x, y = _LEFT + number % 4 * 140, _HEIGHT + number // 4 * 18
+            x, y = _LEFT + number % _COLUMNS * 185, _HEIGHT + number // _COLUMNS * 18
             parts.append(
-                f'<path class="l" stroke="{colour}" d="M{x} {y}h18"/>'
-                f'<text x="{x + 24}" y="{y + 4}">{escape(name)}</text>'
+                f'<path {pen} d="M{x} {y}h18"/><text x="{x + 24}" y="{y + 4}">{escape(name)}</text>'
             )
         return parts
 
     def _legend_height(self) -> int:
-        return 18 * -(-len(self.series) // 4) if len(self.series) > 1 else 0
+        return 18 * -(-len(self.series) // _COLUMNS) if len(self.series) > 1 else 0
 
 
 @dataclass(frozen=True, slots=True)

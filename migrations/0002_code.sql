@@ -23662,45 +23662,33 @@ declare
   v_held    uuid[] := array[]::uuid[];
   v_last    bpm_core.candidate;
   v_all     boolean := true;
-  v_any     boolean;
 begin
   select s.* into r_scan from bpm_core.pick_start(p_position, p_now) s;
-  v_result.done := 0;
-  -- Nearly always there are none, and a loop costs more than a look.
-  v_any := (
-    select true
+  for r_this in
+    -- Locked while picking: instances somebody holds do not use up the limit, or one transaction that lasts would keep all others waiting.
+    select a.id, a.workflow_instance_id, a.decided_at as at, w.id is not null as ours
       from bpm_core.approval_record a
+      left join lateral (select w.id from bpm_core.workflow_instance w
+                          where w.tenant_id = a.tenant_id and w.id = a.workflow_instance_id and w.status <> 'Suspended'
+                            for no key update skip locked) w on true
      where a.effect = 'Pending' and a.status in ('Approved', 'Rejected', 'Expired') and a.tenant_id = p_tenant_id
        and a.decided_at <= p_now and (a.decided_at, a.id) > (r_scan.from_at, r_scan.from_id)
      order by a.decided_at, a.id
-     limit 1);
-  if v_any then
-    for r_this in
-      -- Locked while picking: instances somebody holds do not use up the limit, or one transaction that lasts would keep all others waiting.
-      select a.id, a.workflow_instance_id, a.decided_at as at, w.id is not null as ours
-        from bpm_core.approval_record a
-        left join lateral (select w.id from bpm_core.workflow_instance w
-                            where w.tenant_id = a.tenant_id and w.id = a.workflow_instance_id and w.status <> 'Suspended'
-                              for no key update skip locked) w on true
-       where a.effect = 'Pending' and a.status in ('Approved', 'Rejected', 'Expired') and a.tenant_id = p_tenant_id
-         and a.decided_at <= p_now and (a.decided_at, a.id) > (r_scan.from_at, r_scan.from_id)
-       order by a.decided_at, a.id
-    loop
-      if not r_this.ours or r_this.workflow_instance_id = any (v_held) then
-        v_all := false;
-      else
-        v_found := v_found || r_this.id;
-        v_held := v_held || r_this.workflow_instance_id;
-        if v_all then
-          v_last := row(r_this.at, r_this.id, r_this.workflow_instance_id)::bpm_core.candidate;
-        end if;
+  loop
+    if not r_this.ours or r_this.workflow_instance_id = any (v_held) then
+      v_all := false;
+    else
+      v_found := v_found || r_this.id;
+      v_held := v_held || r_this.workflow_instance_id;
+      if v_all then
+        v_last := row(r_this.at, r_this.id, r_this.workflow_instance_id)::bpm_core.candidate;
       end if;
-      exit when cardinality(v_found) >= p_limit;
-    end loop;
-    v_result.done := bpm_core.apply_unheld_approvals(p_tenant_id, v_found, false);
-    if v_result.done < cardinality(v_found) then
-      v_last := null;
     end if;
+    exit when cardinality(v_found) >= p_limit;
+  end loop;
+  v_result.done := bpm_core.apply_unheld_approvals(p_tenant_id, v_found, false);
+  if v_result.done < cardinality(v_found) then
+    v_last := null;
   end if;
   v_result.next_position := bpm_core.pick_end(p_position, r_scan.look_back, r_scan.settled, r_scan.whole, v_last.at, v_last.id,
                                      v_all and cardinality(v_found) < p_limit and v_result.done = cardinality(v_found), p_now);
@@ -23731,44 +23719,32 @@ declare
   v_found   uuid[] := array[]::uuid[];
   v_last    bpm_core.candidate;
   v_all     boolean := true;
-  v_any     boolean;
 begin
   select s.* into r_scan from bpm_core.pick_start(p_position, p_now) s;
-  v_result.done := 0;
-  -- Nearly always there are none, and a loop costs more than a look.
-  v_any := (
-    select true
+  for r_this in
+    -- Locked while picking: instances somebody holds do not use up the limit, or one transaction that lasts would keep all others waiting.
+    select a.id, a.workflow_instance_id, a.due_at as at, w.id is not null as ours
       from bpm_core.approval_record a
+      left join lateral (select w.id from bpm_core.workflow_instance w
+                          where w.tenant_id = a.tenant_id and w.id = a.workflow_instance_id and w.status = 'Running'
+                            for no key update skip locked) w on true
      where a.status = 'Pending' and a.due_at is not null and a.tenant_id = p_tenant_id
        and a.due_at <= p_now and (a.due_at, a.id) > (r_scan.from_at, r_scan.from_id)
      order by a.due_at, a.id
-     limit 1);
-  if v_any then
-    for r_this in
-      -- Locked while picking: instances somebody holds do not use up the limit, or one transaction that lasts would keep all others waiting.
-      select a.id, a.workflow_instance_id, a.due_at as at, w.id is not null as ours
-        from bpm_core.approval_record a
-        left join lateral (select w.id from bpm_core.workflow_instance w
-                            where w.tenant_id = a.tenant_id and w.id = a.workflow_instance_id and w.status = 'Running'
-                              for no key update skip locked) w on true
-       where a.status = 'Pending' and a.due_at is not null and a.tenant_id = p_tenant_id
-         and a.due_at <= p_now and (a.due_at, a.id) > (r_scan.from_at, r_scan.from_id)
-       order by a.due_at, a.id
-    loop
-      if not r_this.ours then
-        v_all := false;
-      else
-        v_found := v_found || r_this.id;
-        if v_all then
-          v_last := row(r_this.at, r_this.id, r_this.workflow_instance_id)::bpm_core.candidate;
-        end if;
+  loop
+    if not r_this.ours then
+      v_all := false;
+    else
+      v_found := v_found || r_this.id;
+      if v_all then
+        v_last := row(r_this.at, r_this.id, r_this.workflow_instance_id)::bpm_core.candidate;
       end if;
-      exit when cardinality(v_found) >= p_limit;
-    end loop;
-    v_result.done := bpm_core.apply_unheld_approvals(p_tenant_id, v_found, true);
-    if v_result.done < cardinality(v_found) then
-      v_last := null;
     end if;
+    exit when cardinality(v_found) >= p_limit;
+  end loop;
+  v_result.done := bpm_core.apply_unheld_approvals(p_tenant_id, v_found, true);
+  if v_result.done < cardinality(v_found) then
+    v_last := null;
   end if;
   v_result.next_position := bpm_core.pick_end(p_position, r_scan.look_back, r_scan.settled, r_scan.whole, v_last.at, v_last.id,
                                      v_all and cardinality(v_found) < p_limit and v_result.done = cardinality(v_found), p_now);
@@ -24491,15 +24467,18 @@ declare
   v_late uuid[] := array(
     select o.id
       from (select p_tenant_id as tenant_id, x.* from unnest(p_marks) x offset 0) m
-     cross join lateral (select o.id, o.state, o.fencing_token from bpm_core.outbox o where o.tenant_id = m.tenant_id and o.command_id = m.command_id offset 0) o
+     cross join lateral (select o.id, o.state, o.fencing_token from bpm_core.outbox o
+                          where o.tenant_id = m.tenant_id and o.command_id = m.command_id offset 0) o
      where o.state = 'Pending' or o.state = 'Sending' and o.fencing_token > m.fencing_token);
 begin
   if cardinality(v_late) = 0 then
     return;
   end if;
   perform
-     from (select distinct p_tenant_id as tenant_id, l.id from unnest(v_late) l(id) order by l.id offset 0) l
-    cross join lateral (select from bpm_core.outbox o where o.tenant_id = l.tenant_id and o.id = l.id for no key update) o;
+     from (select p_tenant_id as tenant_id, l.id from unnest(v_late) l(id) offset 0) l
+     join bpm_core.outbox o on o.tenant_id = l.tenant_id and o.id = l.id
+    order by o.id
+      for no key update of o;
   -- A new statement: it sees what a claim that was waited for did.
   perform bpm_core.move_commands(p_tenant_id, array(
     select distinct on (o.id)
@@ -24512,7 +24491,8 @@ begin
      cross join lateral (
         select t.attempt
           from bpm_core.delivery_attempt t
-         where t.tenant_id = o.tenant_id and t.outbox_id = o.id and t.fencing_token = m.fencing_token and t.outcome = 'Unknown' offset 0) a
+         where t.tenant_id = o.tenant_id and t.outbox_id = o.id and t.fencing_token = m.fencing_token and t.outcome = 'Unknown'
+        offset 0) a
      where o.id = any (v_late) and o.state in ('Pending', 'Sending') and v.state = 'Sent'
      order by o.id, m.item));
 end
@@ -24546,7 +24526,8 @@ begin
       left join lateral (
         select t.attempt
           from bpm_core.delivery_attempt t
-         where t.tenant_id = o.tenant_id and t.outbox_id = o.id and t.fencing_token = m.fencing_token and t.outcome = 'Unknown') a on true
+         where t.tenant_id = o.tenant_id and t.outbox_id = o.id and t.fencing_token = m.fencing_token and t.outcome = 'Unknown'
+        offset 0) a on true
      where case
              when o.state = 'Sending' then o.fencing_token = m.fencing_token and (o.lease_until > v_now or v.state = 'Sent')
              when o.state in ('Unknown', 'Reconciling', 'Manual') then v.state = 'Sent' and a.attempt is not null
@@ -24816,7 +24797,12 @@ begin
   perform bpm_core.check_positions(p_positions, 'object');
   v_now := bpm_core.now();
   select c.* into r_claim from bpm_core.claim_from_lanes(p_tenant_id, p_worker, p_kinds, p_limit, p_lease, p_positions, v_now) c;
-  commands := coalesce((select jsonb_agg(to_jsonb(c) - '{available_at,outbox_id}'::text[]) from unnest(r_claim.commands) c), '[]');
+  -- In one go, and not row by row: a third of the time of a claim.
+  commands := coalesce((
+    select to_jsonb(array_agg(x))
+      from (select c.command_id, c.attempt, c.fencing_token, c.lease_until, c.destination_code, c.destination, c.task_type, c.business_key,
+                   c.process_instance_id, c.payload, c.payload_hash
+              from unnest(r_claim.commands) c) x), '[]');
   positions := r_claim.positions;
   if cardinality(r_claim.commands) < p_limit then
     next_due_at := bpm_core.commands_due(p_tenant_id, v_now);
@@ -25000,7 +24986,7 @@ begin
   with picked as materialized (
     select o.tenant_id, o.id
       from bpm_core.outbox o
-     where o.tenant_id = p_tenant_id and o.probe_at <= v_now and o.state = 'Unknown'
+     where o.tenant_id = p_tenant_id and o.probe_at <= v_now  -- and so Unknown; not said, or the index of these would be read
        and (p_kinds is null or o.destination_snapshot ->> 'kind' = any (p_kinds))
      order by o.probe_at, o.id
      limit p_limit
@@ -25231,19 +25217,24 @@ set plan_cache_mode = force_generic_plan
 set enable_seqscan = off  set enable_hashjoin = off  set enable_mergejoin = off
 set jit = off
 as $$
+declare
+  v_count integer := cardinality(p_commands);
+  v_until timestamptz[];
+  v_ids   uuid[];
 begin
+  -- Slots by an array and not by a set: the whole key is looked up then, however few rows the planner believes in.
   if p_busy is not null then
+    select array_agg(c.lease_until order by c.n), array_agg(c.command_id order by c.n)
+      into v_until, v_ids
+      from (select x.lease_until, x.command_id, row_number() over () as n from unnest(p_commands) x) c;
     update bpm_core.destination_slot s
-       set free_at = c.lease_until, command_id = c.command_id
-      from (select c.lease_until, c.command_id, p_busy[c.n] as slot, p_tenant_id as tenant_id
-              from (select x.lease_until, x.command_id, row_number() over () as n from unnest(p_commands) x) c offset 0) c
-     where s.tenant_id = c.tenant_id and s.destination_id = p_lane.destination_id and s.kind = 'Concurrency' and s.slot = c.slot;
+       set free_at = v_until[array_position(p_busy, s.slot)], command_id = v_ids[array_position(p_busy, s.slot)]
+     where s.tenant_id = p_tenant_id and s.destination_id = p_lane.destination_id and s.kind = 'Concurrency' and s.slot = any (p_busy[:v_count]);
   end if;
   if p_rated is not null then
     update bpm_core.destination_slot s
        set free_at = p_now + p_lane.rate_period
-      from (select r.slot, p_tenant_id as tenant_id from unnest(p_rated[:cardinality(p_commands)]) r(slot) offset 0) r
-     where s.tenant_id = r.tenant_id and s.destination_id = p_lane.destination_id and s.kind = 'Rate' and s.slot = r.slot;
+     where s.tenant_id = p_tenant_id and s.destination_id = p_lane.destination_id and s.kind = 'Rate' and s.slot = any (p_rated[:v_count]);
   end if;
   if p_lane.probing then
     -- Should nobody report of it, the next is tried when its lease is over.
@@ -25709,8 +25700,9 @@ begin
            row(o.id, v.state, v.arrived, v.failure, null, m.receipt, m.detail || jsonb_build_object('probe', o.probes, 'seen', m.seen), m.retry_in,
                null, o.attempt, o.worker_id)::bpm_core.command_move
       from (select p_tenant_id as tenant_id, x.* from unnest(v_marks) x offset 0) m
-      join bpm_core.outbox o on o.tenant_id = m.tenant_id and o.command_id = m.command_id
-     cross join lateral bpm_core.judge_probe(m.seen, m.receipt, o, v_now) v
+     cross join lateral (select o.id, o.state, o.fencing_token, o.lease_until, o.probes, o.attempt, o.worker_id, o as command
+                           from bpm_core.outbox o where o.tenant_id = m.tenant_id and o.command_id = m.command_id offset 0) o
+     cross join lateral bpm_core.judge_probe(m.seen, m.receipt, o.command, v_now) v
      where o.state = 'Reconciling' and o.fencing_token = m.fencing_token and (o.lease_until > v_now or v.state = 'Sent')
      order by o.id, m.item));
   -- The fence only grows: one that still stands belongs to the probe that led to this state, so a repeat gets the same answer.
@@ -25793,7 +25785,8 @@ begin
     select o.tenant_id, o.id, o.command_id, o.workflow_instance_id, o.token_id, o.node_id, o.state as was, o.worker_id, o.fencing_token, o.claimed_at,
            o.attempt as under_way, m.state, m.reported, bpm_core.cap_json(m.receipt) as receipt, bpm_core.cap_json(m.detail) as detail, m.content_hash, m.attempt, m.actor,
            case when m.arrived then coalesce(o.first_sent_at, o.claimed_at) when not m.arrived then o.first_sent_at end as first_sent_at,
-           coalesce(m.retry_in, bpm_core.command_delay(d, case when p.ask then o.probes + 1 else o.attempt end)) as delay,
+           case when m.state in ('Pending', 'Unknown')
+                then coalesce(m.retry_in, bpm_core.command_delay(d, case when p.ask then o.probes + 1 else o.attempt end)) end as delay,
            p.ask, not p.ask and d.resend_allowed and o.attempt < o.max_attempts as resend, d.key_retention, d.lease
       from (select p_tenant_id as tenant_id, m.* from unnest(p_moves) m offset 0) m
       join bpm_core.outbox o on o.tenant_id = m.tenant_id and o.id = m.outbox_id
@@ -25854,6 +25847,7 @@ set search_path = pg_catalog, pg_temp
 set plan_cache_mode = force_generic_plan
 set enable_seqscan = off  set enable_hashjoin = off  set enable_mergejoin = off
 set jit = off
+set enable_sort = off
 as $$
 declare
   v_count integer;
@@ -26007,12 +26001,20 @@ begin
     v_blocked := array(
       select o.id
         from unnest(v_found) f(id)
-       cross join lateral (select o.* from bpm_core.outbox o where o.tenant_id = p_tenant_id and o.id = f.id offset 0) o
-       where exists (
-         select
-           from bpm_core.outbox x
-          where x.destination_id = o.destination_id and x.sequence_key = o.sequence_key and x.ended_at is null and x.tenant_id = o.tenant_id
-            and x.id <> o.id and (x.state <> 'Pending' or x.id < o.id)));
+       cross join lateral (select o.id, o.destination_id, o.sequence_key from bpm_core.outbox o where o.tenant_id = p_tenant_id and o.id = f.id offset 0) o
+        left join lateral (
+          select x.id
+            from bpm_core.outbox x
+           where x.destination_id = o.destination_id and x.sequence_key = o.sequence_key and x.ended_at is null and x.tenant_id = p_tenant_id
+           order by x.id
+           limit 1) head on true
+        left join lateral (
+          select true as yes
+            from bpm_core.outbox x
+           where x.destination_id = o.destination_id and x.sequence_key = o.sequence_key and x.state in ('Sending', 'Unknown', 'Reconciling', 'Manual')
+             and x.tenant_id = p_tenant_id
+           limit 1) busy on true
+       where head.id < o.id or busy.yes);
     update bpm_core.outbox o
        set available_at = 'infinity'
       from (select p_tenant_id as tenant_id, b.id from unnest(v_blocked) b(id) offset 0) b
@@ -26602,16 +26604,17 @@ begin
     select x.id
       from unnest(v_keys) k
      cross join lateral (
-       select x.id
+       select x.id, x.state, x.available_at
          from bpm_core.outbox x
         where x.destination_id = k.destination_id and x.sequence_key = k.sequence_key and x.ended_at is null and x.tenant_id = p_tenant_id
         order by x.id
         limit 1
-          for no key update) x);
+          for no key update) x
+     where x.state = 'Pending' and x.available_at = 'infinity');
   update bpm_core.outbox o
      set available_at = bpm_core.now()
     from (select p_tenant_id as tenant_id, n.id from unnest(v_next) n(id) offset 0) n
-   where o.tenant_id = n.tenant_id and o.id = n.id and o.state = 'Pending' and o.available_at = 'infinity';
+   where o.tenant_id = n.tenant_id and o.id = n.id;
 end
 $$;
 

@@ -39,26 +39,28 @@ def text(result: dict[str, Any]) -> str:
 def _markdown(result: dict[str, Any] | None) -> str:
     lines = report.circumstances(result) if result else [NOT_YET, ""]
     lines += [
-        "| engine | instances/s | ours through runners is | transactions | that write | rows |"
-        " processes |",
-        "|---|---|---|---|---|---|---|",
+        "| engine | instances/s | our runners are | our set-based calls are | transactions |"
+        " that write | rows | processes |",
+        "|---|---|---|---|---|---|---|---|",
     ]
     engines = result["engines"] if result else {}
     versions = result["versions"] if result else {}
-    own = engines.get(OURS_RUNNER, {}).get("instances_per_s")
+    ours = [engines.get(name, {}).get("instances_per_s") for name in (OURS_RUNNER, OURS_SET)]
     for name in (OURS_SET, OURS_RUNNER, *(peer.name for peer in PEERS)):
         one = engines.get(name, {})
         title = f"{name} {versions.get(name, '')}".strip()
         if "instances_per_s" in one:
             rate = one["instances_per_s"]
-            times = f"{own / rate:.1f} ×" if own and name not in OURS else ""
+            times = " | ".join(
+                f"{own / rate:.1f} ×" if own and name not in OURS else "" for own in ours
+            )
             lines.append(
                 f"| {title} | **{rate:,.0f}** | {times} | {one['transactions_per_instance']:.2f} |"
                 f" {one['writing_transactions_per_instance']:.2f} |"
                 f" {one['rows_per_instance']:.1f} | {one['processes']} |"
             )
         else:
-            lines.append(f"| {title} | {one.get('failed') or '–'} | | | | | |")
+            lines.append(f"| {title} | {one.get('failed') or '–'} | | | | | | |")
     lines += ["", "| engine | set up | what stays | what is unfair |", "|---|---|---|---|"]
     lines += [f"| {name} | {' | '.join(cells)} |" for name, cells in OURS.items()]
     lines += [f"| {p.name} | {p.settings} | {p.history} | {p.unfair} |" for p in PEERS]

@@ -15,15 +15,18 @@ declare
   v_late uuid[] := array(
     select o.id
       from (select p_tenant_id as tenant_id, x.* from unnest(p_marks) x offset 0) m
-     cross join lateral (select o.id, o.state, o.fencing_token from bpm_core.outbox o where o.tenant_id = m.tenant_id and o.command_id = m.command_id offset 0) o
+     cross join lateral (select o.id, o.state, o.fencing_token from bpm_core.outbox o
+                          where o.tenant_id = m.tenant_id and o.command_id = m.command_id offset 0) o
      where o.state = 'Pending' or o.state = 'Sending' and o.fencing_token > m.fencing_token);
 begin
   if cardinality(v_late) = 0 then
     return;
   end if;
   perform
-     from (select distinct p_tenant_id as tenant_id, l.id from unnest(v_late) l(id) order by l.id offset 0) l
-    cross join lateral (select from bpm_core.outbox o where o.tenant_id = l.tenant_id and o.id = l.id for no key update) o;
+     from (select p_tenant_id as tenant_id, l.id from unnest(v_late) l(id) offset 0) l
+     join bpm_core.outbox o on o.tenant_id = l.tenant_id and o.id = l.id
+    order by o.id
+      for no key update of o;
   -- A new statement: it sees what a claim that was waited for did.
   perform bpm_core.move_commands(p_tenant_id, array(
     select distinct on (o.id)
@@ -36,7 +39,8 @@ begin
      cross join lateral (
         select t.attempt
           from bpm_core.delivery_attempt t
-         where t.tenant_id = o.tenant_id and t.outbox_id = o.id and t.fencing_token = m.fencing_token and t.outcome = 'Unknown' offset 0) a
+         where t.tenant_id = o.tenant_id and t.outbox_id = o.id and t.fencing_token = m.fencing_token and t.outcome = 'Unknown'
+        offset 0) a
      where o.id = any (v_late) and o.state in ('Pending', 'Sending') and v.state = 'Sent'
      order by o.id, m.item));
 end

@@ -23,7 +23,12 @@ begin
   perform bpm_core.check_positions(p_positions, 'object');
   v_now := bpm_core.now();
   select c.* into r_claim from bpm_core.claim_from_lanes(p_tenant_id, p_worker, p_kinds, p_limit, p_lease, p_positions, v_now) c;
-  commands := coalesce((select jsonb_agg(to_jsonb(c) - '{available_at,outbox_id}'::text[]) from unnest(r_claim.commands) c), '[]');
+  -- In one go, and not row by row: a third of the time of a claim.
+  commands := coalesce((
+    select to_jsonb(array_agg(x))
+      from (select c.command_id, c.attempt, c.fencing_token, c.lease_until, c.destination_code, c.destination, c.task_type, c.business_key,
+                   c.process_instance_id, c.payload, c.payload_hash
+              from unnest(r_claim.commands) c) x), '[]');
   positions := r_claim.positions;
   if cardinality(r_claim.commands) < p_limit then
     next_due_at := bpm_core.commands_due(p_tenant_id, v_now);

@@ -25,7 +25,7 @@ begin
   with picked as materialized (
     select o.tenant_id, o.id
       from bpm_core.outbox o
-     where o.tenant_id = p_tenant_id and o.probe_at <= v_now and o.state = 'Unknown'
+     where o.tenant_id = p_tenant_id and o.probe_at <= v_now  -- and so Unknown; not said, or the index of these would be read
        and (p_kinds is null or o.destination_snapshot ->> 'kind' = any (p_kinds))
      order by o.probe_at, o.id
      limit p_limit

@@ -31,8 +31,9 @@ begin
            row(o.id, v.state, v.arrived, v.failure, null, m.receipt, m.detail || jsonb_build_object('probe', o.probes, 'seen', m.seen), m.retry_in,
                null, o.attempt, o.worker_id)::bpm_core.command_move
       from (select p_tenant_id as tenant_id, x.* from unnest(v_marks) x offset 0) m
-      join bpm_core.outbox o on o.tenant_id = m.tenant_id and o.command_id = m.command_id
-     cross join lateral bpm_core.judge_probe(m.seen, m.receipt, o, v_now) v
+     cross join lateral (select o.id, o.state, o.fencing_token, o.lease_until, o.probes, o.attempt, o.worker_id, o as command
+                           from bpm_core.outbox o where o.tenant_id = m.tenant_id and o.command_id = m.command_id offset 0) o
+     cross join lateral bpm_core.judge_probe(m.seen, m.receipt, o.command, v_now) v
      where o.state = 'Reconciling' and o.fencing_token = m.fencing_token and (o.lease_until > v_now or v.state = 'Sent')
      order by o.id, m.item));
   -- The fence only grows: one that still stands belongs to the probe that led to this state, so a repeat gets the same answer.

@@ -6,6 +6,7 @@ set search_path = pg_catalog, pg_temp
 set plan_cache_mode = force_generic_plan
 set enable_seqscan = off  set enable_hashjoin = off  set enable_mergejoin = off
 set jit = off
+set enable_sort = off
 as $$
 declare
   v_count integer;

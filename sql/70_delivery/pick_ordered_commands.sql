@@ -33,12 +33,20 @@ begin
     v_blocked := array(
       select o.id
         from unnest(v_found) f(id)
-       cross join lateral (select o.* from bpm_core.outbox o where o.tenant_id = p_tenant_id and o.id = f.id offset 0) o
-       where exists (
-         select
-           from bpm_core.outbox x
-          where x.destination_id = o.destination_id and x.sequence_key = o.sequence_key and x.ended_at is null and x.tenant_id = o.tenant_id
-            and x.id <> o.id and (x.state <> 'Pending' or x.id < o.id)));
+       cross join lateral (select o.id, o.destination_id, o.sequence_key from bpm_core.outbox o where o.tenant_id = p_tenant_id and o.id = f.id offset 0) o
+        left join lateral (
+          select x.id
+            from bpm_core.outbox x
+           where x.destination_id = o.destination_id and x.sequence_key = o.sequence_key and x.ended_at is null and x.tenant_id = p_tenant_id
+           order by x.id
+           limit 1) head on true
+        left join lateral (
+          select true as yes
+            from bpm_core.outbox x
+           where x.destination_id = o.destination_id and x.sequence_key = o.sequence_key and x.state in ('Sending', 'Unknown', 'Reconciling', 'Manual')
+             and x.tenant_id = p_tenant_id
+           limit 1) busy on true
+       where head.id < o.id or busy.yes);
     update bpm_core.outbox o
        set available_at = 'infinity'
       from (select p_tenant_id as tenant_id, b.id from unnest(v_blocked) b(id) offset 0) b

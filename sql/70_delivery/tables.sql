@@ -72,6 +72,8 @@ create index outbox_unknown on bpm_core.outbox (tenant_id, available_at, id) whe
 create index outbox_review on bpm_core.outbox (tenant_id, review_at, id) where review_at is not null;
 create index outbox_probe on bpm_core.outbox (tenant_id, probe_at, id) where probe_at is not null;
 create index outbox_sequence on bpm_core.outbox (destination_id, sequence_key, id) where sequence_key is not null and ended_at is null;
+create index outbox_sequence_busy on bpm_core.outbox (destination_id, sequence_key)
+  where sequence_key is not null and state in ('Sending', 'Unknown', 'Reconciling', 'Manual');
 create index outbox_of_instance on bpm_core.outbox (workflow_instance_id);
 comment on table bpm_core.outbox is 'A command to the outside. command_id is what the receiver sees; it and the payload never change. A command that may have been sent is never Pending again by itself.';
 comment on column bpm_core.outbox.destination_id is 'No foreign key: all senders would share a lock on the one row. Destinations are never deleted.';

@@ -26,15 +26,16 @@ begin
     select x.id
       from unnest(v_keys) k
      cross join lateral (
-       select x.id
+       select x.id, x.state, x.available_at
          from bpm_core.outbox x
         where x.destination_id = k.destination_id and x.sequence_key = k.sequence_key and x.ended_at is null and x.tenant_id = p_tenant_id
         order by x.id
         limit 1
-          for no key update) x);
+          for no key update) x
+     where x.state = 'Pending' and x.available_at = 'infinity');
   update bpm_core.outbox o
      set available_at = bpm_core.now()
     from (select p_tenant_id as tenant_id, n.id from unnest(v_next) n(id) offset 0) n
-   where o.tenant_id = n.tenant_id and o.id = n.id and o.state = 'Pending' and o.available_at = 'infinity';
+   where o.tenant_id = n.tenant_id and o.id = n.id;
 end
 $$;

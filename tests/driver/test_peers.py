@@ -63,10 +63,12 @@ def measured(rate: float) -> dict[str, Any]:
 
 def test_the_page_takes_the_comparison_and_nothing_else() -> None:
     found = result(
-        **{OURS_RUNNER: measured(1000.0), "absurd": measured(250.0), "DBOS": {"failed": "no luck"}}
+        **{OURS_RUNNER: measured(1000.0), OURS_SET: measured(2000.0)},
+        absurd=measured(250.0),
+        DBOS={"failed": "no luck"},
     )
     new = page.put(PAGE, found)
-    assert "| absurd 0.5.1 | **250** | 4.0 × | 3.00 | 2.00 | 33.0 | 2 |" in new
+    assert "| absurd 0.5.1 | **250** | 4.0 × | 8.0 × | 3.00 | 2.00 | 33.0 | 2 |" in new
     assert "| DBOS | no luck |" in new
     assert page.put(new, None) == page.put(PAGE, None)
     assert new.partition(page.END)[2] == PAGE.partition(page.END)[2]

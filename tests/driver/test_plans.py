@@ -29,6 +29,8 @@ from pgbpm.devtools import scratch
 
 pytestmark = pytest.mark.smoke  # on every server version
 
+N = 12
+
 # What starts by itself.
 SELF = """
 <definitions xmlns="http://www.omg.org/spec/BPMN/20100524/MODEL" targetNamespace="t">
@@ -64,7 +66,6 @@ RULES = [
     " p_business_key_path => 'payload.of')",
 ]
 
-N = 12
 COPIES = 150
 READ_AT_MOST = 40 * N
 PLENTY = 4 * READ_AT_MOST
@@ -183,6 +184,33 @@ TRIO = json.dumps(
     ]
 )
 
+# Commands to receivers that are bounded, that want them in order, and that can be asked.
+POSTS = """<definitions xmlns="http://www.omg.org/spec/BPMN/20100524/MODEL"
+  xmlns:bpm="urn:pgbpm:bpmn:1" targetNamespace="plans">
+  <process id="posts" isExecutable="true">
+    <startEvent id="start"/>
+    <sequenceFlow id="p1" sourceRef="start" targetRef="narrow"/>
+    <sendTask id="narrow" bpm:destination="narrow"/>
+    <sequenceFlow id="p2" sourceRef="narrow" targetRef="queue"/>
+    <sendTask id="queue" bpm:destination="queue"/>
+    <sequenceFlow id="p3" sourceRef="queue" targetRef="asked"/>
+    <sendTask id="asked" bpm:destination="asked"/>
+    <sequenceFlow id="p4" sourceRef="asked" targetRef="end"/>
+    <endEvent id="end"/>
+  </process>
+</definitions>
+"""
+RECEIVERS = {
+    "narrow": {"max_concurrent": N, "rate_limit": 10 * N, "backoff": "0"},
+    "queue": {"ordered": True, "backoff": "0"},
+    "asked": {
+        "probe_url": "http://asked.test/{command_id}",
+        "absent_means": "Pending",
+        "backoff": "0",
+        "max_attempts": 5,
+    },
+}
+
 # Tables of a few rows, which are read as the planner likes.
 SMALL = {
     "setting", "tenant", "tenant_grant", "test_clock", "schema_migrations", "destination",
@@ -238,6 +266,7 @@ PREFIX = {
     "inbox_due": 2,
     "outbox_pending": 3,
     "outbox_sequence": 2,
+    "destination_slot_pkey": 3,
     "outbox_lease": 2,
     "outbox_unknown": 2,
     "outbox_review": 2,
@@ -264,7 +293,7 @@ PICKED = {
     "outbox_pending", "outbox_lease", "subscription_open", "message_buffered",
     "approval_pending_effect", "approval_due", "event_due", "event_waiting",
     "event_open_in_thread", "event_outbox_pending", "event_outbox_published", "outbox_review",
-    "outbox_probe",
+    "outbox_probe", "outbox_sequence", "destination_slot_pkey",
 }  # fmt: skip
 
 
@@ -290,6 +319,7 @@ class Drive:
         self.correlate([uuid.uuid4().hex], ttl="1 minute")  # for nobody: will expire
         self.work(n)
         self.deliver(n)
+        self.post(n)
         self.decide(n)
         self.complete(self.claim(["gated"], n))
         self.correlate(keys[n // 3 :])
@@ -454,6 +484,64 @@ class Drive:
         for _ in range(2):
             self.rows("select * from bpm.mark_commands(p_items => %s)", json.dumps(items))
 
+    def post(self, n: int) -> None:
+        """Bounded, ordered and asked: sent, unknown, asked for, answered late."""
+        items = [{"code": "posts", "business_key": f"order {i % 3}"} for i in range(n)]
+        self.rows("select count(*) from bpm.start_processes(%s)", json.dumps(items))
+        lost: list[dict[str, Any]] = []
+        for _ in range(4):
+            ((commands, self.positions["commands"]),) = self.rows(
+                "select commands, positions::text from bpm.claim_commands_at("
+                "'w', %s, p_positions => %s::jsonb)",
+                3 * n, self.positions.get("commands"),
+            )  # fmt: skip
+            asked = [c for c in commands if c["destination_code"] == "asked"]
+            lost += asked[:4]
+            said = [
+                (c, "Unknown" if c in asked[:4] else "NotSent" if i % 5 == 1 else "Sent")
+                for i, c in enumerate(commands)
+            ]
+            self.mark(said)
+        self.rows("select * from bpm.claim_commands('w', %s)", 1)
+        probes = self.rows(
+            "select p.command_id::text, p.fencing_token from bpm.claim_probes('w', %s) p", n
+        )
+        assert len(probes) >= 3
+        items = [
+            {"command_id": probe, "fencing_token": fence, "outcome": outcome}
+            for (probe, fence), outcome in zip(
+                probes, ["Found", "Unclear", *["Absent"] * n], strict=False
+            )
+        ]
+        for _ in range(2):
+            self.rows("select * from bpm.mark_probes(%s)", json.dumps(items))
+        self.mark([(c, "Sent") for c in lost])  # late: of some the receiver had said no
+        for _ in range(3):
+            self.told(n)
+        self.rows("select * from bpm.maintain_domain_events(%s)", n)
+
+    def mark(self, said: list[tuple[dict[str, Any], str]]) -> None:
+        items = [
+            {
+                "command_id": c["command_id"],
+                "fencing_token": c["fencing_token"],
+                "outcome": outcome,
+            }
+            for c, outcome in said
+        ]
+        self.rows("select * from bpm.mark_commands(%s)", json.dumps(items))
+
+    def told(self, n: int) -> None:
+        """Events are numbered, and whoever subscribed is told."""
+        self.tick()
+        for subscription in (None, "asks"):
+            for row in self.rows(
+                "select c.subscription, c.fencing_token, c.published_to"
+                "  from bpm.claim_domain_events('w', %s, p_subscription => %s) c",
+                n, subscription,
+            ):  # fmt: skip
+                self.rows("select bpm.mark_published(%s, %s, %s)", *row)
+
     def decide(self, n: int) -> None:
         waiting = self.look(
             "select id from bpm_core.approval_record where status = 'Pending'"
@@ -506,7 +594,8 @@ class Drive:
         self.tick()
         ((fence, to),) = self.rows(
             "select fencing_token, published_to"
-            "  from bpm.claim_domain_events('w', 1000, p_subscription => 'listener')"
+            "  from bpm.claim_domain_events('w', %s, p_subscription => 'listener')",
+            N,
         )
         marked = self.rows("select bpm.mark_published('listener', %s, %s)", fence, to)
         assert marked == [("Done",)]
@@ -561,6 +650,16 @@ def prepare(database: TestDatabase) -> None:
             "select bpm.register_destination('partner', p_config => %s)",
             ['{"url": "http://partner.test/", "method": "POST"}'],
         )
+        for code, profile in RECEIVERS.items():
+            given = "".join(f", p_{name} => %({name})s" for name in profile)
+            conn.execute(
+                f"select bpm.register_destination(%(code)s, p_config => %(config)s{given})",
+                {"code": code, "config": f'{{"url": "http://{code}.test/"}}', **profile},
+            )
+        conn.execute("select * from bpm.deploy_bpmn(%s)", [POSTS])
+        conn.execute("select bpm.subscribe_events('heard', p_notify_channel => 'heard')")
+        conn.execute("select bpm.subscribe_events('asks')")
+        conn.execute("select bpm.set_setting('engine.domain_event_days', '1')")
         for task in ("work", "close"):
             conn.execute(
                 "select * from bpm.publish_task(%s, p_input_schema => %s, p_result_schema => %s)",
@@ -584,9 +683,30 @@ def surround(database: TestDatabase) -> None:
     drive.start(new_keys(N))
     drive.work(N)
     drive.conn.close()
-    multiply(database.url, COPIES)
+    multiply_all(database, COPIES)
     for table in ("task_instance", "token", "timer", "outbox", "subscription", "message", "event"):
         assert database.value(f"select count(*) from bpm_core.{table}") > PLENTY
+
+
+def multiply_all(database: TestDatabase, copies: int, spacing: int = 1) -> None:
+    """Everything, domain events with numbers that go on."""
+    multiply(database.url, copies, spacing)
+    with database.connect() as conn:
+        conn.execute(
+            "insert into bpm_core.event_outbox (tenant_id, id, event_type, aggregate_id,"
+            " process_code, payload, state, published_no, created_at, published_at)"
+            " select e.tenant_id, gen_random_uuid(), e.event_type, e.aggregate_id, e.process_code,"
+            "        e.payload, e.state, case when e.state = 'Published' then t.last_no"
+            "          + row_number() over (partition by e.state order by n, e.seq) end,"
+            "        e.created_at, e.published_at"
+            "   from bpm_core.event_stream t cross join bpm_core.event_outbox e"
+            "  cross join generate_series(1, %s) n",
+            [copies],
+        )
+        conn.execute(
+            "update bpm_core.event_stream t set last_no = (select max(e.published_no)"
+            " from bpm_core.event_outbox e where e.tenant_id = t.tenant_id)"
+        )
 
 
 def new_keys(count: int) -> list[str]:
@@ -647,7 +767,7 @@ def planned_while_growing(database: TestDatabase) -> list[Plan]:
             drive.once(N, people=False)
         drive.conn.close()
         found.extend(plans)
-        multiply(database.url, 1, 1 << size)  # twice as much
+        multiply_all(database, 1, 1 << size)  # twice as much
     return found
 
 

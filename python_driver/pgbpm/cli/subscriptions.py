@@ -54,7 +54,21 @@ def subscribe(
         )  # fmt: skip
         wake_runners(conn)
         row = _subscription(conn, app.tenant, code)
-    emit(row if as_json else {k: v for k, v in row.items() if v is not None}, as_json)
+    if as_json:
+        emit_json(row)
+    else:
+        shown = {
+            "code": code, "to": _told(row)["to"], "process": row["process_code"],
+            "types": row["event_types"], "has": row["cursor_no"],
+        }  # fmt: skip
+        emit({name: value for name, value in shown.items() if value is not None}, False)
+
+
+def _told(row: dict[str, Any]) -> dict[str, Any]:
+    """A subscription with the way they are told, for people."""
+    channel = row["notify_channel"] and f"channel {row['notify_channel']}"
+    to = row["destination_code"] or channel or "asks"
+    return {**row, "to": f"{to} (ended)" if row["ended_at"] else to}
 
 
 def _subscription(conn: Connection, tenant: str, code: str) -> dict[str, Any]:
@@ -75,12 +89,6 @@ def _subscription(conn: Connection, tenant: str, code: str) -> dict[str, Any]:
 @pass_app
 def list_subscriptions(app: App, limit: int, as_json: bool) -> None:
     """List who is told of what happens here, how far behind they are, and why."""
-
-    def told(row: dict[str, Any]) -> dict[str, Any]:
-        channel = row["notify_channel"] and f"channel {row['notify_channel']}"
-        to = row["destination_code"] or channel or "asks"
-        return {**row, "to": f"{to} (ended)" if row["ended_at"] else to}
-
     listing(
         app,
         "select s.* from bpm.event_subscription s where s.tenant_id = %(tenant)s"
@@ -92,7 +100,7 @@ def list_subscriptions(app: App, limit: int, as_json: bool) -> None:
         },
         as_json,
         "nobody is told of anything",
-        derived=told,
+        derived=_told,
     )  # fmt: skip
 
 
