@@ -24,6 +24,7 @@ from pgbpm.places import user_place
 from pgbpm.repeat import explain, is_away, is_conflict
 from pgbpm.results import Results
 from pgbpm.sealing import Opened, Vault
+from pgbpm.slots import Slots
 from pgbpm.worker import BpmnError, Done, NonRetryable, Retry, Task, TaskHandler
 
 logger = logging.getLogger("pgbpm.runner")
@@ -33,37 +34,6 @@ _PLAIN_NAMES = {"builtins", "pgbpm.worker", "pgbpm.jsontext", "pgbpm.encryption"
 _LARGEST_CALL = 1000
 _BEAT_RETRY_S = 0.2
 _LAST_WORDS_S = 1.0
-
-
-class Slots:
-    """Places for handlers that run at the same time."""
-
-    def __init__(self, size: int) -> None:
-        self.size = size
-        self.free = size
-        self._change = asyncio.Event()
-        self._closed = False
-
-    async def wait(self) -> int:
-        """Number of free places once there is one; 0 after :meth:`close`."""
-        while self.free <= 0 and not self._closed:
-            self._change.clear()
-            await self._change.wait()
-        return 0 if self._closed else self.free
-
-    def take(self, count: int) -> None:
-        """Occupy places."""
-        self.free -= count
-
-    def give(self) -> None:
-        """One place is free again."""
-        self.free += 1
-        self._change.set()
-
-    def close(self) -> None:
-        """Nobody takes a place any more."""
-        self._closed = True
-        self._change.set()
 
 
 @dataclass(slots=True, eq=False)
@@ -147,6 +117,18 @@ class Attempts:
         self._ended.set()
 
     async def _run(self, attempt: Attempt) -> None:
+        if not await attempt.slots.enter():
+            self._results.release(attempt.tenant, attempt.task)
+            return
+        loop = asyncio.get_running_loop()
+        began = loop.time()
+        try:
+            if attempt.ended_by is None:  # it may have been lost in the queue
+                await self._handle(attempt)
+        finally:
+            attempt.slots.leave(loop.time() - began)
+
+    async def _handle(self, attempt: Attempt) -> None:
         task = attempt.task
         try:
             given = await self._call(attempt.handler, task)

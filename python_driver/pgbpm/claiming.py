@@ -8,12 +8,13 @@ from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
-from pgbpm.attempts import Attempts, Slots
-from pgbpm.config import Config
+from pgbpm.attempts import Attempts
+from pgbpm.config import Config, RunnerConfig
 from pgbpm.gateway import Gateway
 from pgbpm.pacing import Look
 from pgbpm.repeat import Repeater
 from pgbpm.results import Results
+from pgbpm.slots import Slots
 from pgbpm.worker import TaskHandler, Worker
 
 logger = logging.getLogger("pgbpm.runner")
@@ -40,17 +41,21 @@ class Group:
         return self.types
 
 
-def groups_of(worker: Worker, concurrency: int, threads: int) -> list[Group]:
+def groups_of(worker: Worker, config: RunnerConfig) -> list[Group]:
     """Handlers with a number of their own alone; the others share, coroutines and threads."""
+
+    def group(handlers: list[TaskHandler], size: int) -> Group:
+        slots = Slots(size, ahead_s=config.ahead_ms / 1000, most_ahead=config.batch_size)
+        return Group({h.task_type: h for h in handlers}, slots)
+
     alone = [h for h in worker.handlers.values() if h.concurrency is not None]
-    groups = [Group({h.task_type: h}, Slots(h.concurrency or 1)) for h in alone]
-    for is_async, size in ((True, concurrency), (False, threads)):
+    groups = [group([h], h.concurrency or 1) for h in alone]
+    for is_async, size in ((True, config.concurrency), (False, config.threads)):
         shared = [
             h for h in worker.handlers.values() if h.concurrency is None and h.is_async == is_async
         ]
         for first in range(0, len(shared), _MOST_TYPES):
-            some = shared[first : first + _MOST_TYPES]
-            groups.append(Group({h.task_type: h for h in some}, Slots(size)))
+            groups.append(group(shared[first : first + _MOST_TYPES], size))
     return groups
 
 

@@ -140,6 +140,9 @@ class RunnerConfig:
     concurrency: int = option(200, "coroutine handlers that run at the same time", minimum=1)
     threads: int = option(16, "plain function handlers that run at the same time", minimum=1)
     batch_size: int = option(100, "tasks per claim, results per call (at most 1000)", minimum=1)
+    ahead_ms: int = option(
+        50, "claim ahead what handlers, as fast as they were, get through in this time", minimum=0
+    )
     flush_ms: int = option(3, "a result waits at most this long for others", minimum=0)
     writers: int = option(2, "calls that store results at the same time", minimum=1)
     lease_s: float | None = option(

@@ -8,7 +8,6 @@ import logging
 from datetime import datetime
 from typing import Any
 
-from pgbpm.attempts import Slots
 from pgbpm.delivery import Deliverer
 from pgbpm.gateway import Claim, Gateway
 from pgbpm.jsontext import write
@@ -16,6 +15,7 @@ from pgbpm.pacing import Look
 from pgbpm.repeat import GaveUp, Repeater
 from pgbpm.results import Results
 from pgbpm.sending import EVENTS, PROBES
+from pgbpm.slots import Slots
 from pgbpm.telling import tell
 
 logger = logging.getLogger("pgbpm.runner")

@@ -94,7 +94,7 @@ class Runner:
         self._attempts = Attempts(
             self._gateway, self.results, runner, vault, Artifacts(self._config.artifacts)
         )
-        self._groups = groups_of(worker, runner.concurrency, runner.threads)
+        self._groups = groups_of(worker, runner)
         self._claims = Claims(
             self.name, self._gateway, self._repeater, self.results, self._attempts, self._config,
             self._moved,

@@ -201,11 +201,15 @@ class Wakeup:
         """Take the lock. While we wait for those who write, newcomers see us already."""
         locking = asyncio.create_task(connection.execute(_LOCK_SLEEPERS))
         try:
+            looked = False
             while not locking.done():
                 await asyncio.wait([locking], timeout=_BUSY_AFTER_S)
                 if not locking.done() and self._has_enough():
                     await connection.cancel_safe()
                     await asyncio.wait([locking])
+                elif not locking.done() and not looked:
+                    looked = True  # what was committed before we stood in the queue
+                    self._woken(None, None)
         except asyncio.CancelledError:
             locking.cancel()
             raise

@@ -11,10 +11,11 @@ from typing import Any
 import psycopg
 import pytest
 
-from pgbpm.attempts import Attempts, Slots
+from pgbpm.attempts import Attempts
 from pgbpm.config import RunnerConfig
 from pgbpm.gateway import Claim, Gateway
 from pgbpm.results import Results
+from pgbpm.slots import Slots
 from pgbpm.worker import Task, TaskHandler
 
 SERVER_TIME = 1_000_000_000.0

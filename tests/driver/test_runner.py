@@ -656,32 +656,7 @@ def test_another_version_of_the_functions_is_refused(fresh_database: TestDatabas
         run_until_idle(fresh_database, Worker())
 
 
-# -- wake-ups and lost connections --------------------------------------------------------------
-
-
-def test_a_notification_wakes_a_sleeping_runner(database: TestDatabase) -> None:
-    deploy(database, linear("waking", "wake-me"))
-    worker = Worker()
-    woken: list[str] = []
-    worker.task("wake-me")(lambda task: woken.append(task.task_id))
-
-    async def main() -> float:
-        async with running(database, worker, poll_min_ms=60_000, poll_max_ms=60_000):
-            await until(
-                lambda: database.rows(
-                    "select 1 from pg_stat_activity where application_name = 'pgbpm/wakeup'"
-                    " and datname = current_database() and state = 'idle' and query like 'listen%'"
-                ),
-                "the runner listens",
-            )
-            await asyncio.to_thread(start, database, "waking")
-            assert not woken
-            began = time.monotonic()
-            await asyncio.to_thread(database.rows, "select pg_notify('pgbpm_wakeup', '')")
-            await until(lambda: woken, "woken")
-            return time.monotonic() - began
-
-    assert asyncio.run(main()) < 5
+# -- lost connections ---------------------------------------------------------------------------
 
 
 def test_killed_connections_cost_nothing(database: TestDatabase) -> None:

@@ -292,7 +292,7 @@ def test_commands_and_what_tick_drives_tell_too(database: TestDatabase) -> None:
     register = "select bpm.register_destination(p_code => 'courier', p_config => %s)"
     database.rows(register, [config])
     deploy(database, sends)
-    assert _told(database, ("select from bpm.start_process('sending')", None)) == {"commands"}
+    assert "commands" in _told(database, ("select from bpm.start_process('sending')", None))
     event = json.dumps([{"channel": "c", "provider_event_id": "1", "type": "t", "payload": {}}])
     assert _told(database, ("select from bpm.accept_events(%s)", [event])) == {"tick"}
 
