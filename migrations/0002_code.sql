@@ -60,6 +60,30 @@ begin
 end
 $$;
 
+-- from 00_foundation/check_tenant_bound.sql
+-- The door of calls that say how much of the engine a tenant may use: for an admin of the tenant without a name, not for the tenant itself.
+-- Returns:  text, who acts.
+-- Raises:   BP400 no tenant. BP403 not admin of the tenant without a name. BP404 no such tenant. BP422 an over-long reason.
+create or replace function bpm_core.check_tenant_bound(p_which text, p_reason text, p_actor text, p_tenant_id text)
+returns text
+language plpgsql stable
+set search_path = pg_catalog, pg_temp
+as $$
+begin
+  perform bpm_core.enter_call(p_tenant_id, 'admin');
+  if p_tenant_id <> '' then
+    perform bpm_core.fail('BP403', 'Only an admin of the tenant without a name says how much a tenant may use.', null, 'Leave p_tenant_id out.');
+  end if;
+  perform bpm_core.check_reason(p_reason);
+  if p_which is null then
+    perform bpm_core.fail('BP400', 'Which tenant? It is null.');
+  elsif not exists (select from bpm_core.tenant t where t.tenant_id = p_which) then
+    perform bpm_core.fail('BP404', format('There is no tenant %L.', left(p_which, 200)));
+  end if;
+  return bpm_core.acting_as('', p_actor);
+end
+$$;
+
 -- from 00_foundation/create_tenant.sql
 -- Creates a tenant, or changes its name; its creator becomes its admin.
 -- Returns:  text, the tenant id.
@@ -465,6 +489,36 @@ begin
 end
 $$;
 
+-- from 00_foundation/set_tenant_weight.sql
+-- Gives a tenant its weight: while there is more to do than the runners can, tenants get turns in proportion to their weights.
+-- Returns:  integer, the weight it had.
+-- Raises:   BP400 no tenant. BP403 not admin of the tenant without a name. BP404 no such tenant. BP422 weight out of 1..1000, or an over-long reason.
+-- Writes:   tenant, audit_event.
+create or replace function bpm.set_tenant_weight(
+  p_weighted_tenant_id text, p_weight integer, p_reason text default null, p_actor text default null, p_tenant_id text default '')
+returns integer
+language plpgsql volatile security definer
+set search_path = pg_catalog, pg_temp
+set lock_timeout = '10s'
+as $$
+declare
+  v_actor  text;
+  v_before integer;
+begin
+  v_actor := bpm_core.check_tenant_bound(p_weighted_tenant_id, p_reason, p_actor, p_tenant_id);
+  if p_weight is null or p_weight not between 1 and 1000 then
+    perform bpm_core.fail('BP422', 'The weight of a tenant is 1 to 1000.', jsonb_build_object('weight', p_weight));
+  end if;
+  select t.weight into v_before from bpm_core.tenant t where t.tenant_id = p_weighted_tenant_id for no key update;
+  if v_before <> p_weight then
+    update bpm_core.tenant t set weight = p_weight where t.tenant_id = p_weighted_tenant_id;
+    perform bpm_core.write_audit('', v_actor, 'SetTenantWeight', 'tenant', p_weighted_tenant_id, null, p_reason,
+      jsonb_build_object('from', v_before, 'to', p_weight));
+  end if;
+  return v_before;
+end
+$$;
+
 -- from 00_foundation/setting_fault.sql
 -- Is this a setting we know, with a value it can have? The list of all settings.
 -- Returns:  text, what is wrong; null when nothing is. A null value (back to the default) is never wrong.
@@ -486,6 +540,7 @@ begin
       ('engine.max_call_depth', 1, 1000),
       ('engine.max_value_bytes', 65536, 100000000),
       ('engine.max_variables_bytes', 65536, 100000000),
+      ('engine.priority_ageing_s', 0, 2592000),
       ('engine.sweep_batch_size', 1, 100000),
       ('engine.time_zone', null, null),
       ('engine.timer_batch_size', 1, 1000),
@@ -16458,8 +16513,9 @@ as $$
          b.look_back, b.settled, b.whole
     from (select w.whole, w.settled,
                  w.whole or w.settled or coalesce(p_now > p_position.checked_at + greatest(interval '1 second', 20 * p_position.check_cost), false) as look_back
-            -- A whole scan of the future was under a clock that has since been set back.
-            from (select p_position.full_at is null or p_now not between p_position.full_at and p_position.full_at + interval '30 seconds' as whole,
+            -- A look back in the future was under a clock that has since been set back.
+            from (select p_position.full_at is null or p_now not between p_position.full_at and p_position.full_at + interval '30 seconds'
+                           or coalesce(p_position.checked_at > p_now, false) as whole,
                          p_position.horizon is null or pg_snapshot_xmin(pg_current_snapshot()) >= p_position.horizon as settled) w) b
 $$;
 
@@ -16640,6 +16696,7 @@ $$;
 -- p_began to p_ended. Where it was exhausted, what was reached is the
 -- clock of the pick but for a second: what died without being handed out (leases given up, timers cancelled) is not walked again. Rows written meanwhile
 -- are due at the clock of their writer, so most of those that commit a little later lie within that second; the others are stragglers.
+-- What was reached, and the mark, under a clock that has since been set back count for nothing once a whole scan was made: rows of now are due before them.
 -- The horizon is read here, after the pick: a writer that began before a row we saw commit must still lie below it.
 -- In SQL, so that it is inlined into the statement that gives back many positions at once.
 -- Returns:  one row: pick_position.
@@ -16650,7 +16707,7 @@ returns setof bpm_core.pick_position
 language sql stable rows 1
 as $$
   select r.at, case when r.at = r.last_at then r.last_id else '00000000-0000-0000-0000-000000000000' end,
-         case when r.marks then coalesce(p_position.mark_at, '-infinity') - interval '1 millisecond' else p_position.safe_at end,
+         case when r.marks then coalesce(r.mark_at, '-infinity') - interval '1 millisecond' else p_position.safe_at end,
          case when r.marks then r.at else p_position.mark_at end,
          case when r.marks then pg_snapshot_xmax(pg_current_snapshot()) else p_position.horizon end,
          -- More stragglers than one batch: look back again at once, the mark stays.
@@ -16659,11 +16716,12 @@ as $$
          -- Past what was reached before there are no stragglers. Waiting for the end of a long queue would walk it from its head with every pick.
          case when p_look_back and p_whole and (p_exhausted or r.passed) then p_ended else p_position.full_at end
     from (select e.*, case when p_exhausted then greatest(e.last_at, p_began - interval '1 second') else e.last_at end as at
-            from (select f.passed, f.marks, case when f.passed then p_last_at else f.from_at end as last_at, case when f.passed then p_last_id else f.from_id end as last_id
+            from (select f.passed, f.marks, f.mark_at, case when f.passed then p_last_at else f.from_at end as last_at, case when f.passed then p_last_id else f.from_id end as last_id
                     from (select b.*, coalesce((p_last_at, p_last_id) > (b.from_at, b.from_id), false) as passed,
-                                 p_look_back and p_settled and (p_exhausted or p_position.mark_at is null or coalesce(p_last_at > p_position.mark_at, false)) as marks
-                            from (select coalesce(p_position.reached_at, '-infinity') as from_at,
-                                         coalesce(p_position.reached_id, '00000000-0000-0000-0000-000000000000') as from_id offset 0) b offset 0) f offset 0) e offset 0) r
+                                 p_look_back and p_settled and (p_exhausted or b.mark_at is null or coalesce(p_last_at > b.mark_at, false)) as marks
+                            from (select case when p_whole and p_position.reached_at > p_ended then '-infinity' else coalesce(p_position.reached_at, '-infinity') end as from_at,
+                                         coalesce(p_position.reached_id, '00000000-0000-0000-0000-000000000000') as from_id,
+                                         case when p_position.mark_at <= p_ended then p_position.mark_at end as mark_at offset 0) b offset 0) f offset 0) e offset 0) r
 $$;
 
 -- from 40_flow/position_of.sql
@@ -19314,7 +19372,7 @@ $$;
 -- Output mappings are applied here; where one cannot be evaluated the result is kept and the token stops.
 -- Results that are to be reviewed, by their task or because the worker says so (p_doubts: item to reasons), are kept and noted as parked, too; a review is asked for.
 -- Returns:  accepted[], in item order; who is missing has lost (answer_outcome says how), was stopped, or is to be reviewed.
--- Writes:   task_instance, execution, result, history_event: one row each per answer; rejected_result; token, incident of one stopped; what ask_reviews writes.
+-- Writes:   task_instance, execution, result, history_event: one row each per answer; rejected_result; token, incident of one stopped; quota_slot; what ask_reviews writes.
 create or replace function bpm_core.accept_answers(p_tenant_id text, p_answers bpm_core.answer[], p_suspended uuid[], p_now timestamptz, p_doubts jsonb default null)
 returns bpm_core.accepted[]
 language plpgsql volatile
@@ -19327,6 +19385,7 @@ declare
   v_accepted bpm_core.accepted[];
   v_unmapped bpm_core.unmapped[];
   v_reviewed bpm_core.reviewed[];
+  v_bounded  uuid[];
 begin
   with answer as materialized (
     -- Per token, not per task: a late answer under an old token must not stand before the right one in the same call.
@@ -19357,7 +19416,8 @@ begin
       from held a
      where a.fault is null and t.tenant_id = a.tenant_id and t.id = a.task_id
     returning a.item, t.id, t.workflow_instance_id, t.token_id, t.scope_id, t.node_id, t.attempt, t.worker_id, t.fencing_token, t.claimed_at, t.lease_until,
-              a.variables, a.output, a.content_hash, t.outputs, t.input, coalesce(t.needs_review, nullif(p_doubts ? a.item::text, false)) as needs_review),
+              a.variables, a.output, a.content_hash, t.outputs, t.input, coalesce(t.needs_review, nullif(p_doubts ? a.item::text, false)) as needs_review,
+              t.type_slot, t.tenant_slot),
   mapped as materialized (
     select d.*, coalesce(m.patch, case when m.problem is null then d.variables else '{}' end) as patch, m.problem, m.detail
       from done d
@@ -19386,9 +19446,13 @@ begin
          array_agg(row(row(d.item, d.id, d.workflow_instance_id, d.token_id, d.node_id, d.attempt, d.patch, d.scope_id), d.problem, d.detail)::bpm_core.unmapped)
            filter (where d.problem is not null),
          array_agg(row(d.id, d.attempt, d.token_id, d.workflow_instance_id, d.variables, (select a.record from unnest(p_answers) a where a.item = d.item), d.content_hash)::bpm_core.reviewed
-                   order by d.item) filter (where d.needs_review)
-    into v_accepted, v_unmapped, v_reviewed
+                   order by d.item) filter (where d.needs_review),
+         array_agg(d.id) filter (where d.type_slot is not null or d.tenant_slot is not null)
+    into v_accepted, v_unmapped, v_reviewed, v_bounded
     from mapped d;
+  if v_bounded is not null then
+    perform bpm_core.free_quota_slots(p_tenant_id, v_bounded);
+  end if;
   if v_reviewed is not null then
     perform bpm_core.ask_reviews(p_tenant_id, v_reviewed);
   end if;
@@ -19489,6 +19553,43 @@ begin
       left join lateral (select s.item, case when s.item = a.item then s.record end as record
                            from unnest(v_standing) s where s.task_id = a.task_id and s.fencing_token = a.fencing_token) s on true
      order by a.item);
+end
+$$;
+
+-- from 50_work/age_slots.sql
+-- Tasks of different levels in one claim: the order is by available_at + level x ageing step, so that what has waited for long overtakes what came later
+-- in higher levels. Where the head of a lower level is that old, the stretch of it that is older than the heads of all higher levels comes first; what lies
+-- behind waits for its level. So the order is exact from claim to claim, within one batch it is by stretches, and every walk stays one along the index.
+-- p_slots: those that have tasks, from their heads.
+-- Returns:  claim_slot[], in the order to claim.
+create or replace function bpm_core.age_slots(p_slots bpm_core.claim_slot[], p_now timestamptz)
+returns bpm_core.claim_slot[]
+language plpgsql stable
+set search_path = pg_catalog, pg_temp
+as $$
+declare
+  v_step interval;
+begin
+  if p_slots[1].priority_level = p_slots[cardinality(p_slots)].priority_level then
+    return p_slots;
+  end if;
+  v_step := make_interval(secs => (bpm_core.setting_value('engine.priority_ageing_s', '300'))::integer);
+  if v_step = interval '0' then
+    return p_slots;
+  end if;
+  return array(
+    select a.slot
+      from unnest(p_slots) p
+     cross join lateral (
+       select min(h.from_at - (p.priority_level - h.priority_level) * v_step) - interval '1 microsecond' as until_at
+         from unnest(p_slots) h
+        where h.priority_level < p.priority_level) o
+     cross join lateral (values
+       (true, row(p.task_type, p.priority_level, p.from_at, p.from_id, -p.slot, o.until_at, null)::bpm_core.claim_slot),
+       (false, row(p.task_type, p.priority_level, greatest(p.from_at, o.until_at),
+                   case when p.from_at <= o.until_at then 'ffffffff-ffff-ffff-ffff-ffffffffffff' else p.from_id end, p.slot, p_now, null)::bpm_core.claim_slot)) a(overtakes, slot)
+     where not a.overtakes or p.from_at <= o.until_at
+     order by a.overtakes desc, case when a.overtakes then p.from_at + p.priority_level * v_step end, p.slot);
 end
 $$;
 
@@ -19946,6 +20047,53 @@ begin
 end
 $$;
 
+-- from 50_work/claim_fairly.sql
+-- Claims where more than the order of the slots counts: levels whose tasks age, quotas. Reads first where the oldest task of each slot stands; empty ones are
+-- left out.
+-- Returns:  claimed: as claim_ready_tasks. exhausted: that there was no more to hand out in any slot but those of the task types in limited (null: none), where a
+--           quota has kept tasks back.
+-- Writes:   task_instance; quota_slot, where there are quotas. Locks: these, skip locked. Never an instance row.
+create or replace function bpm_core.claim_fairly(
+  p_tenant_id text, p_worker text, p_slots bpm_core.claim_slot[], p_limit integer, p_lease interval, p_request_id text, p_now timestamptz,
+  out claimed bpm_core.claimed_task[], out exhausted boolean, out limited text[])
+language plpgsql volatile
+set search_path = pg_catalog, pg_temp
+set plan_cache_mode = force_generic_plan
+set enable_seqscan = off  set enable_hashjoin = off  set enable_mergejoin = off
+set jit = off
+set enable_sort = off
+as $$
+declare
+  v_slots bpm_core.claim_slot[];
+begin
+  -- A head that commits between this statement and the next lies behind the position; looking back finds it (law 12).
+  v_slots := array(
+    select row(s.task_type, s.priority_level, h.available_at, '00000000-0000-0000-0000-000000000000', s.n, p_now, null)::bpm_core.claim_slot
+      from unnest(p_slots) with ordinality s(task_type, priority_level, from_at, from_id, slot, until_at, quotas, n)
+     cross join lateral (
+       select t.available_at
+         from bpm_core.task_instance t
+        where t.state = 'Ready' and t.tenant_id = p_tenant_id and t.task_type = s.task_type and t.priority_level = s.priority_level
+          and t.available_at <= p_now and (t.available_at, t.id) > (s.from_at, s.from_id)
+        order by t.available_at, t.id
+        limit 1) h
+     order by s.n);
+  claimed := '{}';
+  exhausted := true;
+  if v_slots = '{}' then
+    return;
+  end if;
+  v_slots := bpm_core.age_slots(v_slots, p_now);
+  if p_slots[1].quotas is null then
+    claimed := array(select c from bpm_core.claim_ready_tasks(p_tenant_id, p_worker, v_slots, p_limit, p_lease, p_request_id, p_now) c);
+    exhausted := cardinality(claimed) < p_limit;
+  else
+    select c.claimed, c.limited into claimed, limited
+      from bpm_core.claim_within_quotas(p_tenant_id, p_worker, v_slots, p_slots[1].quotas, p_limit, p_lease, p_request_id, p_now) c;
+  end if;
+end
+$$;
+
 -- from 50_work/claim_key_of.sql
 -- The idempotency key of a claim: one worker's request. Both may be longer together than a key.
 create or replace function bpm_core.claim_key_of(p_worker text, p_request_id text)
@@ -19955,11 +20103,13 @@ as $$ select encode(bpm_core.request_hash(p_worker, p_request_id), 'hex') $$;
 
 -- from 50_work/claim_ready_tasks.sql
 -- The picker of tasks: locks and leases what is ready in the given slots, slot by slot, oldest first within a slot.
+-- p_type_slots, p_tenant_slots: the free slots of quotas they are claimed under, as many as p_limit; null: there is no quota.
 -- Returns:  the task rows as leased, with the number of their slot; suspended marks those to be put back (put_back_claimed): their
 --           instance is suspended, or their process has ended and what it called is still to be closed. One statement, so that the outer limit stops the walk exactly.
 -- Locks:    task_instance, skip locked. Never an instance row.
 create or replace function bpm_core.claim_ready_tasks(
-  p_tenant_id text, p_worker text, p_slots bpm_core.claim_slot[], p_limit integer, p_lease interval, p_request_id text, p_now timestamptz)
+  p_tenant_id text, p_worker text, p_slots bpm_core.claim_slot[], p_limit integer, p_lease interval, p_request_id text, p_now timestamptz,
+  p_type_slots integer[] default null, p_tenant_slots integer[] default null)
 returns setof bpm_core.claimed_task
 language plpgsql volatile
 set search_path = pg_catalog, pg_temp
@@ -19971,24 +20121,26 @@ as $$
 begin
   return query
   with picked as materialized (
-    select c.tenant_id, c.id, s.ordinality as slot
-      from unnest(p_slots) with ordinality s(task_type, priority_level, from_at, from_id, ordinality)
-     cross join lateral (
-       select t.tenant_id, t.id
-         from bpm_core.task_instance t
-        where t.state = 'Ready' and t.tenant_id = p_tenant_id and t.task_type = s.task_type and t.priority_level = s.priority_level
-          and t.available_at <= p_now and (t.available_at, t.id) > (s.from_at, s.from_id)
-        order by t.available_at, t.id
-        limit p_limit
-          for no key update skip locked) c
-     limit p_limit),
+    select l.*, row_number() over () as n
+      from (
+        select c.tenant_id, c.id, coalesce(s.slot, s.ordinality) as slot
+          from unnest(p_slots) with ordinality s(task_type, priority_level, from_at, from_id, slot, until_at, quotas, ordinality)
+         cross join lateral (
+           select t.tenant_id, t.id
+             from bpm_core.task_instance t
+            where t.state = 'Ready' and t.tenant_id = p_tenant_id and t.task_type = s.task_type and t.priority_level = s.priority_level
+              and t.available_at <= coalesce(s.until_at, p_now) and (t.available_at, t.id) > (s.from_at, s.from_id)
+            order by t.available_at, t.id
+            limit p_limit
+              for no key update skip locked) c
+         limit p_limit) l),
   leased as (
     update bpm_core.task_instance t
        set state = 'Executing', attempt = t.attempt + 1, fencing_token = t.fencing_token + 1, worker_id = p_worker, claimed_at = p_now,
-           lease_until = p_now + coalesce(p_lease, t.lease), claim_request_id = p_request_id
+           lease_until = p_now + coalesce(p_lease, t.lease), claim_request_id = p_request_id, type_slot = p_type_slots[p.n], tenant_slot = p_tenant_slots[p.n]
       from picked p
      where t.tenant_id = p.tenant_id and t.id = p.id
-    returning t.*, p.slot)
+    returning t.*, p.slot, p.n)
   select l.slot::integer, l.available_at, l.id, w.process_instance_id, l.workflow_instance_id, p.business_key, l.node_id, l.task_type, l.attempt, l.fencing_token,
          l.lease_until, case when l.scope_id is null then coalesce(w.inputs, p.variables) || w.variables
                              else coalesce(w.inputs, p.variables) || w.variables || bpm_core.scope_variables(l.tenant_id, l.scope_id) end
@@ -19999,18 +20151,20 @@ begin
                         where w.tenant_id = l.tenant_id and w.id = l.workflow_instance_id offset 0) w
    cross join lateral (select p.business_key, p.variables, p.status from bpm_core.process_instance p
                         where p.tenant_id = w.tenant_id and p.id = w.process_instance_id offset 0) p
-   order by l.slot, l.available_at, l.id;
+   order by l.n;
 end
 $$;
 
 -- from 50_work/claim_tasks.sql
--- Hands out ready tasks to one worker, high priority first, then oldest first, each with a lease and a fencing token.
+-- Hands out ready tasks to one worker, high priority first, then oldest first, each with a lease and a fencing token. What has waited for long overtakes
+-- what came later with a higher priority (setting engine.priority_ageing_s).
 -- Commit before working on them. Runners that claim again and again use claim_tasks_at, which stays fast under old snapshots.
 -- p_request_id: the same worker with the same one gets what it still holds of the same claim again, when its reply was lost; good until the first of its
 -- leases runs out.
 -- Returns:  one row per claimed task, with the variables it sees and the headers the drawing gives it; none when nothing is due.
 -- Raises:   BP403, BP409 the request id was used for another claim, BP422 worker, types, limit (1..1000) or lease (1 s..1 day) out of range.
--- Writes:   task_instance; execution, where an instance is being suspended; idempotency_key with a request id. Locks: task_instance, skip locked. Never an instance row.
+-- Writes:   task_instance; quota_slot, where there are quotas; execution, where an instance is being suspended; idempotency_key with a request id.
+-- Locks:    task_instance, quota_slot, skip locked. Never an instance row.
 -- Source:   runtime design, transaction cookbook, "Complete step" and "Deliver".
 create or replace function bpm.claim_tasks(
   p_worker text, p_types text[], p_limit integer default 1, p_lease interval default null, p_request_id text default null, p_tenant_id text default '')
@@ -20023,6 +20177,8 @@ set enable_seqscan = off  set enable_hashjoin = off  set enable_mergejoin = off
 set jit = off
 as $$
 declare
+  v_now     timestamptz;
+  v_slots   bpm_core.claim_slot[];
   v_claimed bpm_core.claimed_task[];
 begin
   perform bpm_core.enter_call(p_tenant_id, 'worker');
@@ -20031,16 +20187,21 @@ begin
     v_claimed := bpm_core.replayed_claim(p_tenant_id, p_worker, p_types, p_limit, p_lease, p_request_id);
   end if;
   if v_claimed is null then
-    v_claimed := array(
-      select c
-        from bpm_core.claim_ready_tasks(
-               p_tenant_id, p_worker,
-               array(select row(y.task_type, l.priority_level, '-infinity', '00000000-0000-0000-0000-000000000000')::bpm_core.claim_slot
-                       from (select p_tenant_id as tenant_id, y.* from unnest(p_types) with ordinality y(task_type, n) offset 0) y
-                      cross join lateral (select l.priority_level from bpm_core.task_level l
-                                           where l.tenant_id = y.tenant_id and l.task_type = y.task_type offset 0) l
-                      order by l.priority_level, y.n),
-               p_limit, p_lease, p_request_id, bpm_core.now()) c);
+    v_now := bpm_core.now();
+    v_slots := array(
+      select row(y.task_type, l.priority_level, '-infinity', '00000000-0000-0000-0000-000000000000', null, null,
+                 (select array_agg(q) from bpm_core.task_quota q where q.tenant_id = p_tenant_id))::bpm_core.claim_slot
+        from (select p_tenant_id as tenant_id, y.* from unnest(p_types) with ordinality y(task_type, n) offset 0) y
+       cross join lateral (select l.priority_level from bpm_core.task_level l
+                            where l.tenant_id = y.tenant_id and l.task_type = y.task_type offset 0) l
+       order by l.priority_level, y.n);
+    if v_slots[1].quotas is null and v_slots[1].priority_level = v_slots[cardinality(v_slots)].priority_level then
+      v_claimed := array(select c from bpm_core.claim_ready_tasks(p_tenant_id, p_worker, v_slots, p_limit, p_lease, p_request_id, v_now) c);
+    elsif v_slots <> '{}' then
+      v_claimed := (select c.claimed from bpm_core.claim_fairly(p_tenant_id, p_worker, v_slots, p_limit, p_lease, p_request_id, v_now) c);
+    else
+      v_claimed := '{}';
+    end if;
     if exists (select from unnest(v_claimed) c where c.suspended) then
       v_claimed := bpm_core.put_back_claimed(p_tenant_id, v_claimed);
     end if;
@@ -20062,7 +20223,7 @@ $$;
 -- Returns:  one row: tasks jsonb (array of objects with the columns of claim_tasks), positions jsonb (opaque),
 --           next_due_at (when the next task of these types becomes ready; null: none known).
 -- Raises:   BP403, BP409, BP422 as claim_tasks; BP400 positions that are not ours.
--- Writes:   task_instance; execution, where an instance is being suspended; idempotency_key with a request id. Locks: task_instance, skip locked.
+-- Writes:   as claim_tasks. Locks: as claim_tasks.
 create or replace function bpm.claim_tasks_at(
   p_worker text, p_types text[], p_limit integer default 1, p_lease interval default null, p_request_id text default null,
   p_positions jsonb default null, p_tenant_id text default '')
@@ -20074,10 +20235,13 @@ set enable_seqscan = off  set enable_hashjoin = off  set enable_mergejoin = off
 set jit = off
 as $$
 declare
-  v_now     timestamptz;
-  v_scans   bpm_core.slot_scan[];
-  v_claimed bpm_core.claimed_task[];
-  v_handed  bpm_core.claimed_task[];
+  v_now       timestamptz;
+  v_scans     bpm_core.slot_scan[];
+  v_slots     bpm_core.claim_slot[];
+  v_claimed   bpm_core.claimed_task[];
+  v_exhausted boolean;
+  v_limited   text[];
+  v_handed    bpm_core.claimed_task[];
 begin
   perform bpm_core.enter_call(p_tenant_id, 'worker');
   perform bpm_core.check_claim(p_worker, p_types, p_limit, p_lease, p_request_id);
@@ -20093,12 +20257,17 @@ begin
   end if;
   v_now := bpm_core.now();
   v_scans := bpm_core.open_slots(p_tenant_id, p_types, p_positions, v_now);
-  v_claimed := array(
-    select c
-      from bpm_core.claim_ready_tasks(
-             p_tenant_id, p_worker,
-             array(select row(s.task_type, s.priority_level, s.from_at, s.from_id)::bpm_core.claim_slot from unnest(v_scans) s),
-             p_limit, p_lease, p_request_id, v_now) c);
+  v_slots := array(
+    select row(s.task_type, s.priority_level, s.from_at, s.from_id, null, null,
+               (select array_agg(q) from bpm_core.task_quota q where q.tenant_id = p_tenant_id))::bpm_core.claim_slot
+      from unnest(v_scans) s);
+  if (v_slots[1].quotas is null and v_slots[1].priority_level = v_slots[cardinality(v_slots)].priority_level) is not false then
+    v_claimed := array(select c from bpm_core.claim_ready_tasks(p_tenant_id, p_worker, v_slots, p_limit, p_lease, p_request_id, v_now) c);
+    v_exhausted := cardinality(v_claimed) < p_limit;
+  else
+    select c.claimed, c.exhausted, c.limited into v_claimed, v_exhausted, v_limited
+      from bpm_core.claim_fairly(p_tenant_id, p_worker, v_slots, p_limit, p_lease, p_request_id, v_now) c;
+  end if;
   v_handed := v_claimed;
   if exists (select from unnest(v_claimed) c where c.suspended) then
     v_handed := bpm_core.put_back_claimed(p_tenant_id, v_claimed);
@@ -20107,7 +20276,7 @@ begin
     perform bpm_core.remember_claim(p_tenant_id, p_worker, p_types, p_limit, p_lease, p_request_id, v_handed);
   end if;
   tasks := bpm_core.claimed_json(v_handed);
-  positions := bpm_core.close_slots(v_scans, v_claimed, cardinality(v_claimed) < p_limit, v_now, bpm_core.now());
+  positions := bpm_core.close_slots(v_scans, v_claimed, v_exhausted, v_limited, v_now, bpm_core.now());
   if cardinality(v_claimed) < p_limit then
     next_due_at := bpm_core.next_task_due(p_tenant_id, p_types, v_now);
   end if;
@@ -20154,6 +20323,57 @@ begin
 end
 $$;
 
+-- from 50_work/claim_within_quotas.sql
+-- Claims tasks slot by slot, each with one free slot of its tenant and of its type, where these have a quota.
+-- Returns:  claimed, as claim_ready_tasks; limited: the task types that may have more.
+-- Writes:   task_instance, quota_slot. Locks: these, skip locked; slots first.
+create or replace function bpm_core.claim_within_quotas(
+  p_tenant_id text, p_worker text, p_slots bpm_core.claim_slot[], p_quotas bpm_core.task_quota[], p_limit integer, p_lease interval, p_request_id text,
+  p_now timestamptz, out claimed bpm_core.claimed_task[], out limited text[])
+language plpgsql volatile
+set search_path = pg_catalog, pg_temp
+set plan_cache_mode = force_generic_plan
+set enable_seqscan = off  set enable_hashjoin = off  set enable_mergejoin = off
+set jit = off
+as $$
+declare
+  v_room         integer;
+  v_type_slots   integer[];
+  v_tenant_slots integer[];
+  v_found        bpm_core.claimed_task[];
+  r_slot         record;
+begin
+  claimed := '{}';
+  for r_slot in
+    select p as slot, p.task_type, (select q.bound from unnest(p_quotas) q where q.task_type = p.task_type) as type_bound,
+           (select q.bound from unnest(p_quotas) q where q.task_type = '') as tenant_bound
+      from unnest(p_slots) p
+  loop
+    v_room := p_limit - cardinality(claimed);
+    v_tenant_slots := null;
+    v_type_slots := null;
+    if r_slot.tenant_bound is not null and v_room > 0 then
+      v_tenant_slots := bpm_core.lock_quota_slots(p_tenant_id, '', r_slot.tenant_bound, v_room);
+      v_room := cardinality(v_tenant_slots);
+    end if;
+    if r_slot.type_bound is not null and v_room > 0 then
+      v_type_slots := bpm_core.lock_quota_slots(p_tenant_id, r_slot.task_type, r_slot.type_bound, v_room);
+      v_room := cardinality(v_type_slots);
+    end if;
+    v_found := '{}';
+    if v_room > 0 then
+      v_found := array(select c from bpm_core.claim_ready_tasks(p_tenant_id, p_worker, array[r_slot.slot]::bpm_core.claim_slot[], v_room, p_lease, p_request_id, p_now,
+                                                                v_type_slots, v_tenant_slots) c);
+      perform bpm_core.fill_quota_slots(p_tenant_id, array(select f.task_id from unnest(v_found) f));
+    end if;
+    claimed := claimed || v_found;
+    if cardinality(v_found) = v_room then
+      limited := limited || r_slot.task_type;
+    end if;
+  end loop;
+end
+$$;
+
 -- from 50_work/claimed_json.sql
 -- Claimed tasks as objects with the columns of claim_tasks. In PL/pgSQL because a SQL function would be planned anew with every claim.
 create or replace function bpm_core.claimed_json(p_claimed bpm_core.claimed_task[])
@@ -20171,10 +20391,11 @@ $$;
 
 -- from 50_work/close_slots.sql
 -- The positions to hand back after a claim that lasted from p_began to p_ended. Types that were not asked for this time are dropped: their position would
--- grow stale. A claim that filled its limit has emptied the slots before the one it stopped in and has not looked into those behind it.
+-- grow stale. A claim that filled its limit has emptied the slots before the one it stopped in and has not looked into those behind it;
+-- where a quota was full there may be more in the slots of that type (p_limited). The slot of a task that overtook has its number below nothing.
 -- Returns:  jsonb {task_type: {priority_level: position}}.
 create or replace function bpm_core.close_slots(
-  p_scans bpm_core.slot_scan[], p_claimed bpm_core.claimed_task[], p_exhausted boolean, p_began timestamptz, p_ended timestamptz)
+  p_scans bpm_core.slot_scan[], p_claimed bpm_core.claimed_task[], p_exhausted boolean, p_limited text[], p_began timestamptz, p_ended timestamptz)
 returns jsonb
 language plpgsql volatile
 set search_path = pg_catalog, pg_temp
@@ -20183,7 +20404,7 @@ set enable_seqscan = off  set enable_hashjoin = off  set enable_mergejoin = off
 set jit = off
 as $$
 declare
-  -- What was claimed is in the order of the slots.
+  -- What was claimed is in the order of the slots, but for what overtook: that stands first.
   v_stopped_in constant integer := p_claimed[cardinality(p_claimed)].slot;
 begin
   return (
@@ -20194,18 +20415,19 @@ begin
           left join lateral (
             select k.available_at, k.task_id
               from unnest(p_claimed) k
-             where k.slot = s.n
+             where abs(k.slot) = s.n
              order by k.available_at desc, k.task_id desc
-             limit 1) c on s.n <= v_stopped_in
+             limit 1) c on s.n <= v_stopped_in or p_claimed[1].slot < 0
          cross join lateral bpm_core.position_after(s.position, s.look_back, s.settled, s.whole, c.available_at, c.task_id,
-                                                    p_exhausted or s.n < v_stopped_in, p_began, p_ended) e
+                                                    (p_exhausted or s.n < v_stopped_in) and (p_limited is null or s.task_type <> all (p_limited)),
+                                                     p_began, p_ended) e
          group by s.task_type) p);
 end
 $$;
 
 -- from 50_work/close_tasks.sql
 -- Cancels the live tasks of these tokens; a running attempt ends as Cancelled, its worker hears so at the next heartbeat or answer.
--- Writes:   task_instance, execution, history_event.
+-- Writes:   task_instance, execution, history_event, quota_slot.
 create or replace function bpm_core.close_tasks(p_hosts bpm_core.moving[])
 returns void
 language plpgsql volatile
@@ -20215,7 +20437,8 @@ set enable_seqscan = off  set enable_hashjoin = off  set enable_mergejoin = off
 set jit = off
 as $$
 declare
-  v_now timestamptz;
+  v_now     timestamptz;
+  v_bounded uuid[];
 begin
   perform bpm_core.lock_tasks((p_hosts[1]).tenant_id, array(
     select t.id
@@ -20241,10 +20464,18 @@ begin
     insert into bpm_core.execution (tenant_id, task_instance_id, attempt, worker_id, fencing_token, claimed_at, lease_until, ended_at, state, outcome)
     select c.tenant_id, c.id, c.attempt, c.worker_id, c.fencing_token, c.claimed_at, c.lease_until, v_now, 'Cancelled', 'Cancelled'
       from closed c
-     where c.before = 'Executing')
-  insert into bpm_core.history_event (tenant_id, workflow_instance_id, at, kind, token_id, node_id, from_state, to_state, detail)
-  select c.tenant_id, c.workflow_instance_id, v_now, 'TaskCancelled', c.token_id, c.node_id, c.before::text, 'Cancelled', jsonb_build_object('task', c.id)
-    from closed c;
+     where c.before = 'Executing'),
+  noted as (
+    insert into bpm_core.history_event (tenant_id, workflow_instance_id, at, kind, token_id, node_id, from_state, to_state, detail)
+    select c.tenant_id, c.workflow_instance_id, v_now, 'TaskCancelled', c.token_id, c.node_id, c.before::text, 'Cancelled', jsonb_build_object('task', c.id)
+      from closed c)
+  select array_agg(c.id)
+    into v_bounded
+    from closed c
+   where c.before = 'Executing' and (c.type_slot is not null or c.tenant_slot is not null);
+  if v_bounded is not null then
+    perform bpm_core.free_quota_slots((p_hosts[1]).tenant_id, v_bounded);
+  end if;
 end
 $$;
 
@@ -20642,7 +20873,7 @@ $$;
 -- Under the locks: ends the running attempt with a BPMN error and raises it. The variables it brought are patched first. One that
 -- somebody will catch is parked while the instance is suspended (p_suspended).
 -- Returns:  outcome: Done when somebody caught it, Failed when none did (task and token Failed, incident, dead letter).
--- Writes:   task_instance, execution, workflow_instance, history_event, and what follows.
+-- Writes:   task_instance, execution, workflow_instance, history_event, quota_slot, and what follows.
 create or replace function bpm_core.end_task_in_error(p_task bpm_core.task_instance, p_error jsonb, p_variables jsonb, p_suspended boolean)
 returns bpm.outcome
 language plpgsql volatile
@@ -20675,6 +20906,9 @@ begin
   update bpm_core.task_instance t
      set state = case when v_caught then 'Cancelled' else 'Failed' end::bpm_core.task_state
    where t.tenant_id = p_task.tenant_id and t.id = p_task.id;
+  if p_task.type_slot is not null or p_task.tenant_slot is not null then
+    perform bpm_core.free_quota_slots(p_task.tenant_id, array[p_task.id]);
+  end if;
   insert into bpm_core.execution (tenant_id, task_instance_id, attempt, worker_id, fencing_token, claimed_at, lease_until, ended_at, state, outcome, error)
   values (p_task.tenant_id, p_task.id, p_task.attempt, p_task.worker_id, p_task.fencing_token, p_task.claimed_at, p_task.lease_until, v_now, 'Failed',
           case when v_caught then 'Done' else 'Failed' end::bpm.outcome, p_error);
@@ -20974,6 +21208,54 @@ begin
 end
 $$;
 
+-- from 50_work/fill_quota_slots.sql
+-- Notes in the slots of quotas, which are locked, the tasks that were claimed under them.
+-- Writes:   quota_slot.
+create or replace function bpm_core.fill_quota_slots(p_tenant_id text, p_tasks uuid[])
+returns void
+language plpgsql volatile
+set search_path = pg_catalog, pg_temp
+set plan_cache_mode = force_generic_plan
+set enable_seqscan = off  set enable_hashjoin = off  set enable_mergejoin = off
+set jit = off
+as $$
+declare
+  r_slot record;
+begin
+  -- Row by row, by the whole key: quotas are few, and over a table that is nearly always empty a set would be planned as one scan.
+  for r_slot in select s.* from bpm_core.quota_slots_of(p_tenant_id, p_tasks) s loop
+    update bpm_core.quota_slot s
+       set task_instance_id = r_slot.task_id
+     where s.tenant_id = p_tenant_id and s.task_type = r_slot.task_type and s.slot = r_slot.slot;
+  end loop;
+end
+$$;
+
+-- from 50_work/free_quota_slots.sql
+-- Attempts that ended give the slots of their quotas back. Under the locks of their tasks: no other command can be about to do the same.
+-- Writes:   quota_slot.
+create or replace function bpm_core.free_quota_slots(p_tenant_id text, p_tasks uuid[])
+returns void
+language plpgsql volatile
+set search_path = pg_catalog, pg_temp
+set plan_cache_mode = force_generic_plan
+set enable_seqscan = off  set enable_hashjoin = off  set enable_mergejoin = off
+set jit = off
+as $$
+declare
+  r_slot record;
+begin
+  -- Row by row, see fill_quota_slots.
+  for r_slot in select s.* from bpm_core.quota_slots_of(p_tenant_id, p_tasks) s loop
+    update bpm_core.quota_slot s
+       set task_instance_id = null
+     where s.tenant_id = p_tenant_id and s.task_type = r_slot.task_type and s.slot = r_slot.slot and s.task_instance_id = r_slot.task_id;
+  end loop;
+  -- What a quota kept back may go now, to somebody who sleeps.
+  perform bpm_core.wake_sleepers('tasks', p_tenant_id);
+end
+$$;
+
 -- from 50_work/get_user_task.sql
 -- One user task with all a form needs.
 -- Returns:  jsonb {task_id, process_instance_id, business_key, node_id, node_name, state, assignee, owner, delegation, delegates, candidate_groups,
@@ -21190,6 +21472,36 @@ begin
 end
 $$;
 
+-- from 50_work/leave_types.sql
+-- Under the locks: tasks in hand that migration gives another type give the slot of the old one back. They count for neither until their next attempt.
+-- Writes:   quota_slot, task_instance, where a type with a quota is left.
+create or replace function bpm_core.leave_types(p_tenant_id text, p_tasks uuid[], p_to uuid, p_mapping jsonb)
+returns void
+language plpgsql volatile
+set search_path = pg_catalog, pg_temp
+set plan_cache_mode = force_generic_plan
+set enable_seqscan = off  set enable_hashjoin = off  set enable_mergejoin = off
+set jit = off
+as $$
+declare
+  r_left record;
+begin
+  for r_left in
+    select t.tenant_id, t.id, t.task_type, t.type_slot
+      from (select p_tenant_id as tenant_id, k.id from unnest(p_tasks) k(id) offset 0) k
+     cross join lateral (select t.* from bpm_core.task_instance t where t.tenant_id = k.tenant_id and t.id = k.id offset 0) t
+     cross join lateral (select b.task_type from bpm_core.workflow_task_binding b
+                          where b.tenant_id = t.tenant_id and b.workflow_version_id = p_to and b.node_id = bpm_core.image_of(p_mapping, t.node_id) offset 0) b
+     where t.state = 'Executing' and t.type_slot is not null and b.task_type <> t.task_type
+  loop
+    update bpm_core.quota_slot s
+       set task_instance_id = null
+     where s.tenant_id = r_left.tenant_id and s.task_type = r_left.task_type and s.slot = r_left.type_slot and s.task_instance_id = r_left.id;
+    update bpm_core.task_instance t set type_slot = null where t.tenant_id = r_left.tenant_id and t.id = r_left.id;
+  end loop;
+end
+$$;
+
 -- from 50_work/list_user_tasks.sql
 -- What can this person do: open user tasks that are theirs, or nobody's and meant for them, one of their groups or everybody. The engine does not know who is
 -- in a group, so the caller says. Who is excluded sees none; what is to be looked at later comes later, unless it is theirs. Most urgent first, then oldest.
@@ -21266,6 +21578,29 @@ begin
           for no key update) w);
   perform bpm_core.lock_tasks(p_tenant_id, p_tasks);
   return v_suspended;
+end
+$$;
+
+-- from 50_work/lock_quota_slots.sql
+-- Locks free slots of one quota, at most p_wanted. Slots are filled by whoever locked them, and emptied by who ends their task: nobody ever waits for one.
+-- Returns:  integer[], the slots.
+-- Locks:    quota_slot, skip locked.
+create or replace function bpm_core.lock_quota_slots(p_tenant_id text, p_task_type text, p_bound integer, p_wanted integer)
+returns integer[]
+language plpgsql volatile
+set search_path = pg_catalog, pg_temp
+set plan_cache_mode = force_generic_plan
+set enable_seqscan = off  set enable_hashjoin = off  set enable_mergejoin = off
+set jit = off
+as $$
+begin
+  return array(
+    select s.slot
+      from bpm_core.quota_slot s
+     where s.tenant_id = p_tenant_id and s.task_type = p_task_type and s.slot <= p_bound and s.task_instance_id is null
+     order by s.slot
+     limit p_wanted
+       for no key update skip locked);
 end
 $$;
 
@@ -21364,8 +21699,8 @@ $$;
 
 -- from 50_work/migrate_tasks.sql
 -- Under the instance lock: gives the open tasks of an instance the node, task version, type, priority and attempts of the new version. A task in hand
--- stays in hand; its next attempt is the new version's. Attempts given by a release or a requeue stay on top. What input mappings gave stays.
--- Writes:   task_instance. Locks: task_instance.
+-- stays in hand; its next attempt is the new version's. What gets another type leaves the quota of the old one. Attempts given by a release or a requeue stay on top. What input mappings gave stays.
+-- Writes:   task_instance; quota_slot. Locks: task_instance.
 create or replace function bpm_core.migrate_tasks(p_tenant_id text, p_instance_id uuid, p_from uuid, p_to uuid, p_mapping jsonb)
 returns void
 language plpgsql volatile
@@ -21381,6 +21716,7 @@ declare
      where t.tenant_id = p_tenant_id and t.state in ('Ready', 'Executing', 'Held', 'Failed'));
 begin
   perform bpm_core.lock_tasks(p_tenant_id, v_open);
+  perform bpm_core.leave_types(p_tenant_id, v_open, p_to, p_mapping);
   with bound as materialized (
     select t.tenant_id, t.id, b.node_id, b.task_version_id, b.task_type, b.priority_level, b.lease, b.headers, b.checks_result, b.needs_review,
            b.expressions -> 'outputs' as outputs, b.max_attempts - o.max_attempts as more
@@ -21589,7 +21925,7 @@ $$;
 -- from 50_work/park_error.sql
 -- Under the locks: parks a BPMN error thrown by the running attempt of a suspended instance, which a boundary will catch after resume. The
 -- attempt ends now.
--- Writes:   task_instance, execution, inbox, history_event, and what close_events writes.
+-- Writes:   task_instance, execution, inbox, history_event, quota_slot, and what close_events writes.
 create or replace function bpm_core.park_error(p_task bpm_core.task_instance, p_error jsonb, p_variables jsonb)
 returns void
 language plpgsql volatile
@@ -21604,6 +21940,9 @@ begin
   update bpm_core.task_instance t
      set state = 'Cancelled'
    where t.tenant_id = p_task.tenant_id and t.id = p_task.id;
+  if p_task.type_slot is not null or p_task.tenant_slot is not null then
+    perform bpm_core.free_quota_slots(p_task.tenant_id, array[p_task.id]);
+  end if;
   insert into bpm_core.execution (tenant_id, task_instance_id, attempt, worker_id, fencing_token, claimed_at, lease_until, ended_at, state, outcome, error)
   values (p_task.tenant_id, p_task.id, p_task.attempt, p_task.worker_id, p_task.fencing_token, p_task.claimed_at, p_task.lease_until, v_now, 'Failed',
           'Done', p_error);
@@ -21710,7 +22049,7 @@ $$;
 -- from 50_work/put_back_claimed.sql
 -- Puts tasks just claimed of suspended instances, or of processes that have ended, back: suspending or cancelling has not come to them yet. They go to the end of the queue, so that a claim
 -- never meets the same ones again and again. No instance is locked here, so they are not marked Held: a resume may be on its way.
--- Returns:  claimed_task[], the others. Writes: task_instance, execution.
+-- Returns:  claimed_task[], the others. Writes: task_instance, execution, quota_slot.
 create or replace function bpm_core.put_back_claimed(p_tenant_id text, p_claimed bpm_core.claimed_task[])
 returns bpm_core.claimed_task[]
 language plpgsql volatile
@@ -21720,7 +22059,8 @@ set enable_seqscan = off  set enable_hashjoin = off  set enable_mergejoin = off
 set jit = off
 as $$
 declare
-  v_now timestamptz := bpm_core.now();
+  v_now     timestamptz := bpm_core.now();
+  v_bounded uuid[];
 begin
   with held as materialized (
     select t.tenant_id, t.id, t.worker_id, t.claimed_at, t.lease_until
@@ -21734,11 +22074,38 @@ begin
            max_attempts = t.max_attempts + 1
       from held h
      where t.tenant_id = h.tenant_id and t.id = h.id
-    returning t.id, t.attempt, t.fencing_token, h.worker_id, h.claimed_at, h.lease_until)
-  insert into bpm_core.execution (tenant_id, task_instance_id, attempt, worker_id, fencing_token, claimed_at, lease_until, ended_at, state, outcome)
-  select p_tenant_id, r.id, r.attempt, r.worker_id, r.fencing_token, r.claimed_at, r.lease_until, v_now, 'Released', 'Released'
-    from released r;
+    returning t.id, t.attempt, t.fencing_token, h.worker_id, h.claimed_at, h.lease_until, t.type_slot, t.tenant_slot),
+  executed as (
+    insert into bpm_core.execution (tenant_id, task_instance_id, attempt, worker_id, fencing_token, claimed_at, lease_until, ended_at, state, outcome)
+    select p_tenant_id, r.id, r.attempt, r.worker_id, r.fencing_token, r.claimed_at, r.lease_until, v_now, 'Released', 'Released'
+      from released r)
+  select array_agg(r.id) into v_bounded from released r where r.type_slot is not null or r.tenant_slot is not null;
+  if v_bounded is not null then
+    perform bpm_core.free_quota_slots(p_tenant_id, v_bounded);
+  end if;
   return array(select c from unnest(p_claimed) c where not c.suspended);
+end
+$$;
+
+-- from 50_work/quota_slots_of.sql
+-- The slots tasks were claimed under: of their tenants, then of their types.
+-- Returns:  rows (task_id, task_type, slot); task_type empty for the slot of the whole tenant.
+create or replace function bpm_core.quota_slots_of(p_tenant_id text, p_tasks uuid[])
+returns table (task_id uuid, task_type text, slot integer)
+language plpgsql stable
+set search_path = pg_catalog, pg_temp
+set plan_cache_mode = force_generic_plan
+set enable_seqscan = off  set enable_hashjoin = off  set enable_mergejoin = off
+set jit = off
+as $$
+begin
+  return query
+  select t.id, k.task_type, k.slot
+    from (select p_tenant_id as tenant_id, i.id from unnest(p_tasks) i(id) offset 0) i
+   cross join lateral (select t.id, t.task_type, t.type_slot, t.tenant_slot from bpm_core.task_instance t
+                        where t.tenant_id = i.tenant_id and t.id = i.id offset 0) t
+   cross join lateral (values ('', t.tenant_slot), (t.task_type, t.type_slot)) k(task_type, slot)
+   where k.slot is not null;
 end
 $$;
 
@@ -21908,7 +22275,7 @@ $$;
 -- p_items: [{"task_id", "fencing_token"}], at most 1,000.
 -- Returns:  one row per item: item, task_id, outcome (Released, also for a repeat; LeaseLost, Cancelled, NotFound).
 -- Raises:   BP400 ill-formed items, BP403, BP429.
--- Writes:   task_instance, execution.
+-- Writes:   task_instance, execution, quota_slot.
 -- Locks:    workflow_instance, then task_instance, both sorted; the instances for the reason told at extend_leases.
 create or replace function bpm.release_tasks(p_items jsonb, p_tenant_id text default '')
 returns table (item integer, task_id uuid, outcome bpm.outcome)
@@ -21922,6 +22289,7 @@ as $$
 declare
   v_suspended uuid[];
   v_now       timestamptz;
+  v_bounded   uuid[];
 begin
   perform bpm_core.enter_call(p_tenant_id, 'worker');
   perform bpm_core.check_items(p_items, 'task_id', '{task_id,fencing_token}');
@@ -21941,10 +22309,15 @@ begin
            max_attempts = t.max_attempts + 1
       from held h
      where t.tenant_id = h.tenant_id and t.id = h.id
-    returning t.id, t.attempt, t.fencing_token, h.worker_id, h.claimed_at, h.lease_until)
-  insert into bpm_core.execution (tenant_id, task_instance_id, attempt, worker_id, fencing_token, claimed_at, lease_until, ended_at, state, outcome)
-  select p_tenant_id, r.id, r.attempt, r.worker_id, r.fencing_token, r.claimed_at, r.lease_until, v_now, 'Released', 'Released'
-    from released r;
+    returning t.id, t.attempt, t.fencing_token, h.worker_id, h.claimed_at, h.lease_until, t.type_slot, t.tenant_slot),
+  executed as (
+    insert into bpm_core.execution (tenant_id, task_instance_id, attempt, worker_id, fencing_token, claimed_at, lease_until, ended_at, state, outcome)
+    select p_tenant_id, r.id, r.attempt, r.worker_id, r.fencing_token, r.claimed_at, r.lease_until, v_now, 'Released', 'Released'
+      from released r)
+  select array_agg(r.id) into v_bounded from released r where r.type_slot is not null or r.tenant_slot is not null;
+  if v_bounded is not null then
+    perform bpm_core.free_quota_slots(p_tenant_id, v_bounded);
+  end if;
   perform bpm_core.wake_sleepers('tasks', p_tenant_id);
   return query
   select i.n::integer, (i.item ->> 'task_id')::uuid,
@@ -22267,6 +22640,53 @@ begin
 end
 $$;
 
+-- from 50_work/set_task_quota.sql
+-- Bounds how many tasks of a type may be Executing at once in a tenant, whoever claims them; null: no bound any more. It holds for claims that begin from
+-- now on: what is in hand stays, and is not counted if it was claimed while there was no quota.
+-- Returns:  integer, the bound there was; null: none.
+-- Raises:   BP403. BP422 no type or one longer than 200 characters, the reserved type of user tasks, a bound out of 1..10000, an over-long reason.
+-- Writes:   task_quota, quota_slot, audit_event. Locks: task_quota.
+create or replace function bpm.set_task_quota(p_task_type text, p_bound integer, p_reason text default null, p_actor text default null, p_tenant_id text default '')
+returns integer
+language plpgsql volatile security definer
+set search_path = pg_catalog, pg_temp
+set lock_timeout = '10s'
+as $$
+declare
+  v_actor text;
+begin
+  perform bpm_core.enter_call(p_tenant_id, 'admin');
+  v_actor := bpm_core.acting_as(p_tenant_id, p_actor);
+  perform bpm_core.check_reason(p_reason);
+  if coalesce(length(p_task_type) not between 1 and 200, true) then
+    perform bpm_core.fail('BP422', 'A task type has 1 to 200 characters.', jsonb_build_object('task_type', left(p_task_type, 300)));
+  elsif starts_with(p_task_type, 'bpm:user') then
+    perform bpm_core.fail('BP422', 'Tasks of type bpm:user are for people; they have no quota.');
+  end if;
+  return bpm_core.turn_quota(p_tenant_id, p_task_type, p_bound, p_reason, v_actor, p_tenant_id);
+end
+$$;
+
+-- from 50_work/set_tenant_quota.sql
+-- Bounds how many tasks of a tenant may be Executing at once, of all types together; null: no bound any more. As set_task_quota, but for the admin of all.
+-- Returns:  integer, the bound there was; null: none.
+-- Raises:   BP400 no tenant. BP403 not admin of the tenant without a name. BP404 no such tenant. BP422 a bound out of 1..10000, or an over-long reason.
+-- Writes:   task_quota, quota_slot, audit_event. Locks: task_quota.
+create or replace function bpm.set_tenant_quota(
+  p_bounded_tenant_id text, p_bound integer, p_reason text default null, p_actor text default null, p_tenant_id text default '')
+returns integer
+language plpgsql volatile security definer
+set search_path = pg_catalog, pg_temp
+set lock_timeout = '10s'
+as $$
+declare
+  v_actor text;
+begin
+  v_actor := bpm_core.check_tenant_bound(p_bounded_tenant_id, p_reason, p_actor, p_tenant_id);
+  return bpm_core.turn_quota(p_bounded_tenant_id, '', p_bound, p_reason, v_actor, '');
+end
+$$;
+
 -- from 50_work/set_user_task.sql
 -- Changes when a user task is due, when it is to be looked at again, and how urgent it is. What is not named stays.
 -- p_changes: {"due_at": time or null, "follow_up_at": time or null, "priority": "high", "normal" or "low"}.
@@ -22313,7 +22733,7 @@ $$;
 -- With attempts left the task is Ready again after its backoff (Held, where the instance is suspended); else task and token are Failed with a
 -- dead letter and an incident, or a saga undoes what was done.
 -- Returns:  the tasks touched, as they are now.
--- Writes:   task_instance, execution, history_event; for exhausted ones token, incident, dead_letter, or what compensate_failures writes.
+-- Writes:   task_instance, execution, history_event, quota_slot; for exhausted ones token, incident, dead_letter, or what compensate_failures writes.
 create or replace function bpm_core.settle_failures(p_tenant_id text, p_failures bpm_core.failure[], p_expired boolean, p_now timestamptz)
 returns setof bpm_core.task_instance
 language plpgsql volatile
@@ -22325,6 +22745,7 @@ as $$
 declare
   v_settled   bpm_core.task_instance[];
   v_exhausted uuid[];
+  v_bounded   uuid[];
 begin
   with failed as materialized (
     select distinct on (f.task_id) f.tenant_id, f.task_id, f.error, f.retryable, f.retry_in, t.worker_id, t.claimed_at, t.lease_until,
@@ -22360,9 +22781,13 @@ begin
            (e.task).token_id, (e.task).node_id, e.worker_id,
            jsonb_build_object('task', (e.task).id, 'attempt', (e.task).attempt, 'expired', p_expired, 'error', e.error)
       from ended e)
-  select array_agg(e.task), array_agg((e.task).id) filter (where (e.task).state = 'Failed')
-    into v_settled, v_exhausted
+  select array_agg(e.task), array_agg((e.task).id) filter (where (e.task).state = 'Failed'),
+         array_agg((e.task).id) filter (where (e.task).type_slot is not null or (e.task).tenant_slot is not null)
+    into v_settled, v_exhausted, v_bounded
     from ended e;
+  if v_bounded is not null then
+    perform bpm_core.free_quota_slots(p_tenant_id, v_bounded);
+  end if;
   perform bpm_core.wake_sleepers('tasks', p_tenant_id);
   if v_exhausted is not null then
     perform bpm_core.bury_tasks(p_tenant_id, bpm_core.compensate_failures(p_tenant_id, v_exhausted), 'AttemptsExhausted', p_now);
@@ -22438,7 +22863,8 @@ begin
                 from unnest(p_answers) a offset 0) a
        cross join lateral (
          select t.tenant_id, t.id, t.workflow_instance_id, t.token_id, t.node_id, t.state, t.attempt, t.worker_id, t.fencing_token, t.claimed_at, t.lease_until,
-                t.scope_id is null and t.outputs is null and t.checks_result is null and t.needs_review is null as is_ordinary
+                t.scope_id is null and t.outputs is null and t.checks_result is null and t.needs_review is null
+                and t.type_slot is null and t.tenant_slot is null as is_ordinary
            from bpm_core.task_instance t
           where t.tenant_id = a.tenant_id and t.id = a.task_id offset 0) t),
     held as materialized (
@@ -22795,6 +23221,52 @@ as $$
       from unnest(p_answers) a
      cross join lateral jsonb_array_elements(a.record -> 'facts') with ordinality f(fact, n)
      order by a.item, f.n)
+$$;
+
+-- from 50_work/turn_quota.sql
+-- Sets, changes or ends one quota; task_type empty: of the whole tenant. Free slots beyond a bound that became smaller go; those in hand stay until their
+-- tasks end, and are not filled again.
+-- Returns:  integer, the bound there was; null: none.
+-- Raises:   BP422 a bound out of 1..10000.
+-- Writes:   task_quota, quota_slot, audit_event (of p_audited). Locks: an advisory lock on the quota, task_quota; then quota_slot, free ones, for which it waits while they are being filled.
+create or replace function bpm_core.turn_quota(p_tenant_id text, p_task_type text, p_bound integer, p_reason text, p_actor text, p_audited text)
+returns integer
+language plpgsql volatile
+set search_path = pg_catalog, pg_temp
+set plan_cache_mode = force_generic_plan
+set enable_seqscan = off  set enable_hashjoin = off  set enable_mergejoin = off
+set jit = off
+as $$
+declare
+  v_before integer;
+begin
+  if p_bound not between 1 and 10000 then
+    perform bpm_core.fail('BP422', 'A quota is 1 to 10000; null ends it.', jsonb_build_object('bound', p_bound),
+      'To let nothing run, suspend the tenant or the process.');
+  end if;
+  -- Without a row there is nothing to lock: two calls at once would both find none.
+  perform pg_advisory_xact_lock(hashtextextended(p_tenant_id || ' ' || p_task_type, 7));
+  select q.bound into v_before from bpm_core.task_quota q where q.tenant_id = p_tenant_id and q.task_type = p_task_type;
+  if v_before is not distinct from p_bound then
+    return v_before;
+  end if;
+  if p_bound is null then
+    delete from bpm_core.task_quota q where q.tenant_id = p_tenant_id and q.task_type = p_task_type;
+  else
+    insert into bpm_core.task_quota as q (tenant_id, task_type, bound, set_by, set_at)
+    values (p_tenant_id, p_task_type, p_bound, p_actor, bpm_core.now())
+    on conflict (tenant_id, task_type) do update set bound = excluded.bound, set_by = excluded.set_by, set_at = excluded.set_at;
+    insert into bpm_core.quota_slot (tenant_id, task_type, slot)
+    select p_tenant_id, p_task_type, n from generate_series(1, p_bound) n
+    on conflict do nothing;
+  end if;
+  delete from bpm_core.quota_slot s
+   where s.tenant_id = p_tenant_id and s.task_type = p_task_type and s.slot > coalesce(p_bound, 0) and s.task_instance_id is null;
+  perform bpm_core.write_audit(p_audited, p_actor, case p_task_type when '' then 'SetTenantQuota' else 'SetTaskQuota' end,
+    case p_task_type when '' then 'tenant' else 'task_type' end, case p_task_type when '' then p_tenant_id else p_task_type end, null, p_reason,
+    jsonb_build_object('from', v_before, 'to', p_bound));
+  return v_before;
+end
 $$;
 
 -- from 50_work/unclaim_user_task.sql
@@ -28689,7 +29161,8 @@ begin
   union all select v.* from bpm_core.invariant_i_24(p_tenant_id) v
   union all select v.* from bpm_core.invariant_i_25(p_tenant_id) v
   union all select v.* from bpm_core.invariant_i_27(p_tenant_id) v
-  union all select v.* from bpm_core.invariant_i_28(p_tenant_id) v;
+  union all select v.* from bpm_core.invariant_i_28(p_tenant_id) v
+  union all select v.* from bpm_core.invariant_i_29(p_tenant_id) v;
 end
 $$;
 
@@ -30513,6 +30986,30 @@ as $$
                       where p.tenant_id = h.tenant_id and p.event_id = (h.detail ->> 'event')::uuid and p.process_instance_id = w.process_instance_id and p.how = 'Started')
 $$;
 
+-- from 80_operation/invariant_i_29.sql
+-- I-29: slots of quotas are held by just the tasks that were claimed under them and are Executing.
+create or replace function bpm_core.invariant_i_29(p_tenant_id text)
+returns setof bpm_core.violation
+language sql stable
+set search_path = pg_catalog, pg_temp
+as $$
+  select bpm_core.violation_of('I-29', s.tenant_id, 'task', s.task_instance_id::text, 'a slot is held by a task that is not under it',
+           jsonb_build_object('task_type', s.task_type, 'slot', s.slot, 'state', t.state, 'type_slot', t.type_slot, 'tenant_slot', t.tenant_slot))
+    from bpm_core.quota_slot s
+    left join bpm_core.task_instance t on t.tenant_id = s.tenant_id and t.id = s.task_instance_id
+   where s.tenant_id = p_tenant_id and s.task_instance_id is not null
+     and (t.state is distinct from 'Executing'
+          or case s.task_type when '' then t.tenant_slot else t.type_slot end is distinct from s.slot
+          or s.task_type not in ('', t.task_type))
+  union all
+  select bpm_core.violation_of('I-29', t.tenant_id, 'task', t.id::text, 'it was claimed under a slot that it does not hold',
+           jsonb_build_object('task_type', k.task_type, 'slot', k.slot, 'held_by', s.task_instance_id))
+    from bpm_core.task_instance t
+   cross join lateral (values ('', t.tenant_slot), (t.task_type, t.type_slot)) k(task_type, slot)
+    left join bpm_core.quota_slot s on s.tenant_id = t.tenant_id and s.task_type = k.task_type and s.slot = k.slot
+   where t.tenant_id = p_tenant_id and t.state = 'Executing' and k.slot is not null and s.task_instance_id is distinct from t.id
+$$;
+
 -- from 80_operation/is_unique_together.sql
 -- Are these columns, and no others, the key of a unique index a foreign key can lead to?
 -- Returns:  boolean.
@@ -31761,6 +32258,35 @@ begin
 end
 $$;
 
+-- from 80_operation/tenants_in_turn.sql
+-- The same page of tenants as tenants_with_work, each with its weight, and whether its turn comes in this round. A caller that counts its rounds (p_round: 0, 1,
+-- 2, …) and claims one batch in each tenant in_turn gives all of them batches in proportion to their weights, relative to the heaviest of the page: a
+-- tenant of weight 1 beside one of 10 has every tenth round, and both every round while they are alone.
+-- Returns:  rows (tenant_id, weight, in_turn), sorted by tenant_id; page on as with tenants_with_work, with all rows, not only those in turn.
+-- Raises:   BP422 as tenants_with_work; p_round negative.
+create or replace function bpm.tenants_in_turn(
+  p_round bigint, p_limit integer default 1000, p_after text default null, p_within interval default interval '0', p_idle boolean default false)
+returns table (tenant_id text, weight integer, in_turn boolean)
+language plpgsql stable security definer
+set search_path = pg_catalog, pg_temp
+set plan_cache_mode = force_generic_plan
+set enable_seqscan = off  set enable_hashjoin = off  set enable_mergejoin = off
+set jit = off
+as $$
+begin
+  if p_round is null or p_round < 0 then
+    perform bpm_core.fail('BP422', 'Rounds are counted from 0.', jsonb_build_object('round', p_round));
+  end if;
+  -- In turn whenever another whole share has come together; in round 0 everybody.
+  return query
+  select p.tenant_id, p.weight, p.n = 0 or div(p.n * p.weight, p.heaviest) > div((p.n - 1) * p.weight, p.heaviest)
+    from (select t.tenant_id, t.weight, max(t.weight) over () as heaviest, p_round::numeric as n, d.place
+            from bpm.tenants_with_work(p_limit, p_after, p_within, p_idle) with ordinality d(id, place)
+           cross join lateral (select t.tenant_id, t.weight from bpm_core.tenant t where t.tenant_id = d.id offset 0) t) p
+   order by p.place;
+end
+$$;
+
 -- from 80_operation/tenants_with_work.sql
 -- The tenants a runner of this caller should look after next: those it is granted as worker, that are not suspended, and for which something is ready
 -- or due within p_within. In the order of their ids, so that whoever goes on behind the last one, and begins again when fewer than p_limit come, goes
@@ -32399,7 +32925,8 @@ create or replace view bpm.tenant with (security_barrier) as
 select t.tenant_id,
        t.name,
        t.state,
-       t.created_at
+       t.created_at,
+       t.weight
   from bpm_core.tenant t
  where t.tenant_id = any (array(select bpm_core.visible_tenants()));
 comment on view bpm.tenant is 'The tenants the caller may read, Active or Suspended.';
@@ -32999,6 +33526,19 @@ select c.tenant_id,
  where c.tenant_id = any (array(select bpm_core.visible_tenants()));
 comment on view bpm.task_comment is 'What people say about user tasks.';
 
+create or replace view bpm.task_quota with (security_barrier) as
+select q.tenant_id,
+       q.task_type,
+       q.bound,
+       (select count(*)::integer
+          from bpm_core.quota_slot s
+         where s.tenant_id = q.tenant_id and s.task_type = q.task_type and s.task_instance_id is not null) as held,
+       q.set_by,
+       q.set_at
+  from bpm_core.task_quota q
+ where q.tenant_id = any (array(select bpm_core.visible_tenants()));
+comment on view bpm.task_quota is 'How many tasks may be Executing at once, of a type or (task_type empty) of the whole tenant, and how many of the slots are held now.';
+
 -- from 60_decision/views.sql
 -- Who allows it, for looking at. Filtered by the caller's tenants once per query (an InitPlan).
 
@@ -33442,6 +33982,7 @@ values
   ('plan_migration', true, true, true),
   ('ready', true, true, true),
   ('replay', true, true, true),
+  ('tenants_in_turn', true, true, true),
   ('tenants_with_work', true, true, true),
   -- machines: start, claim, complete, deliver, keep time
   ('accept_event', false, true, true),
@@ -33531,6 +34072,9 @@ values
   ('revoke_access', false, false, false),
   ('set_routing_rule', false, false, false),
   ('set_setting', false, false, false),
+  ('set_task_quota', false, false, false),
+  ('set_tenant_quota', false, false, false),
+  ('set_tenant_weight', false, false, false),
   ('validate_identity', false, false, false),
   ('suspend_tenant', false, false, false);
 comment on view bpm_core.function_grant is 'Which role may call which public function; bpm_admin may call all. Applied by bpm_core.apply_grants.';

@@ -121,4 +121,4 @@ class Claims:
             group.slots.take(len(claim.items))
             self._attempts.start(tenant, claim, group.handlers, group.slots)
             await asyncio.sleep(0)  # the handlers begin before the next claim is written
-        return Look(found=bool(claim.items), due_in=claim.due_in)
+        return Look(found=bool(claim.items), due_in=claim.due_in, taken=len(claim.items))

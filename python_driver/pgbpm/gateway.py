@@ -108,9 +108,9 @@ _LEASED_ANYWHERE = """
 select exists (select from bpm.task t where t.state = 'Executing')
     or exists (select from bpm.command c where c.state = 'Sending') as held
 """
-_GRANTED = "bpm.tenants_with_work(p_limit => %s, p_idle => true) t(tenant_id)"
-_WITH_WORK = """bpm.tenants_with_work(
-  p_limit => %s, p_after => %s, p_within => make_interval(secs => %s)) t(tenant_id)"""
+_GRANTED = "bpm.tenants_in_turn(0, p_limit => %s, p_idle => true) t"
+_WITH_WORK = """bpm.tenants_in_turn(
+  0, p_limit => %s, p_after => %s, p_within => make_interval(secs => %s)) t"""
 
 Row = dict[str, Any]
 
@@ -165,18 +165,30 @@ class Gateway:
         row = await self._row("select v.lowest, v.highest from bpm.api_version() v")
         return row["lowest"], row["highest"]
 
-    async def granted_tenants(self, limit: int) -> list[str]:
-        """Active tenants this login may work for, whether there is work or not."""
-        rows = await self._rows(f"select t.tenant_id from {_GRANTED}", limit)
-        return [row["tenant_id"] for row in rows]
+    async def granted_tenants(self, limit: int) -> dict[str, int]:
+        """Active tenants this login may work for, whether there is work or not: their weights."""
+        rows = await self._rows(f"select t.tenant_id, t.weight from {_GRANTED}", limit)
+        return {row["tenant_id"]: row["weight"] for row in rows}
 
-    async def tenants_with_work(self, limit: int, after: str | None, within: float) -> list[str]:
-        """Tenants behind ``after`` with something ready, or due within so many seconds, sorted.
+    async def weights(self, tenants: Sequence[str]) -> dict[str, int]:
+        """The weights of these tenants; 1 where this login may not look."""
+        rows = await self._rows(
+            "select t.tenant_id, t.weight from bpm.tenant t where t.tenant_id = any (%s)",
+            list(tenants),
+        )
+        return dict.fromkeys(tenants, 1) | {row["tenant_id"]: row["weight"] for row in rows}
+
+    async def tenants_with_work(
+        self, limit: int, after: str | None, within: float
+    ) -> dict[str, int]:
+        """Tenants behind ``after`` with something ready, or due within so many seconds, sorted,
+        with their weights.
 
         Fewer than ``limit``: that was the last one.
         """
-        rows = await self._rows(f"select t.tenant_id from {_WITH_WORK}", limit, after, within)
-        return [row["tenant_id"] for row in rows]
+        query = f"select t.tenant_id, t.weight from {_WITH_WORK}"
+        rows = await self._rows(query, limit, after, within)
+        return {row["tenant_id"]: row["weight"] for row in rows}
 
     async def leased_anywhere(self) -> bool:
         """Whether anybody holds a lease in any tenant this login may see."""

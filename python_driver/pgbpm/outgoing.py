@@ -73,7 +73,7 @@ class Outgoing:
             sending = asyncio.create_task(self._deliver(tenant, command, claim))
             self._under_way.add(sending)
             sending.add_done_callback(self._sent)
-        return Look(found=bool(claim.items), due_in=claim.due_in)
+        return Look(found=bool(claim.items), due_in=claim.due_in, taken=len(claim.items))
 
     async def probes(self, tenant: str) -> Look:
         """Claim commands of unknown fate and ask their receivers."""

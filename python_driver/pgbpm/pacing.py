@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import asyncio
 import random
-from collections.abc import Awaitable, Callable, Iterable
+from collections.abc import Awaitable, Callable, Iterable, Mapping
 from dataclasses import dataclass
 
+from pgbpm.shares import Shares
 from pgbpm.wakeup import Load, mark_of
 
 
@@ -15,11 +16,13 @@ class Look:
     """What one look for work found.
 
     ``found``: something was there, look again at once. ``due_in``: seconds until the next thing
-    falls due, as far as the database knows (None: nothing planned).
+    falls due, as far as the database knows (None: nothing planned). ``taken``: how much of what
+    tenants share it was given.
     """
 
     found: bool
     due_in: float | None = None
+    taken: int = 0
 
 
 @dataclass(slots=True)
@@ -28,6 +31,7 @@ class _Pace:
     interval: float = 0.0
     quiet_since: int = -1
     next_due: float | None = None
+    visited: int = 0
 
 
 class Rounds:
@@ -35,7 +39,8 @@ class Rounds:
 
     ``look(tenant)`` is called for one tenant at a time. Between two empty looks the pause grows
     from ``shortest`` to ``longest`` seconds, but never past what falls due; a wake-up or work
-    found starts it over. ``paused()`` is called when a pause begins.
+    found starts it over. ``paused()`` is called when a pause begins. While there is more to do than
+    can be done, tenants have turns in proportion to their weights, see :class:`Shares`.
     """
 
     def __init__(
@@ -59,6 +64,8 @@ class Rounds:
         self._passed = asyncio.Event()
         self._left: set[str] | None = None
         """Of a round in which each tenant is looked at once: those still to come."""
+        self._shares = Shares()
+        self._visits = 0
         self._stopping = False
         self.work = work
         """What notifications call what is looked for here; None: they do not speak of it."""
@@ -71,15 +78,21 @@ class Rounds:
         self._stopping = True
         self._woken.set()
 
-    def serve(self, tenants: Iterable[str], *, once: bool = False) -> None:
-        """Work for exactly these tenants from now on. ``once``: look once in each, and then no
-        more until told anew; :meth:`passed` says when that is done."""
+    def serve(self, tenants: Mapping[str, int], *, once: bool = False) -> None:
+        """Work for exactly these tenants from now on, with these weights. ``once``: look once in
+        each that has a turn, and then no more until told anew; :meth:`passed` says when that is
+        done, and the caller when a round begins (:meth:`begin_round`)."""
+        self._shares.weigh(tenants)
         self._paces = {tenant: self._paces.get(tenant) or _Pace() for tenant in tenants}
         self._left = set(self._paces) if once else None
         self._passed.clear()
         if once and not self._left:
             self._passed.set()
         self._woken.set()
+
+    def begin_round(self) -> None:
+        """Of rounds in which each tenant is looked at once: the next one begins."""
+        self._shares.begin_round()
 
     async def passed(self) -> None:
         """Wait until each tenant was looked at since :meth:`serve`."""
@@ -124,9 +137,17 @@ class Rounds:
             self._woken.clear()
             now = loop.time()
             due = [t for t, pace in self._paces.items() if self._is_due(t, pace, now)]
+            due.sort(key=lambda t: self._paces[t].visited)  # who comes now, before who always does
+            if self._left is None:
+                self._shares.begin_round()
             for tenant in due:
-                if not self._stopping:
+                if self._stopping:
+                    break
+                if self._shares.in_turn(tenant):
                     await self._visit(tenant)
+                else:
+                    self._done_with(tenant)
+                    await asyncio.sleep(0)
             if not due:
                 never = now + self._longest
                 at = min((pace.at for pace in self._paces.values()), default=never)
@@ -147,13 +168,13 @@ class Rounds:
         pace = self._paces.get(tenant)
         if pace is None:
             return
+        self._visits += 1
+        pace.visited = self._visits
         activity = self._activity()
         pace.at = float("inf")  # a wake-up while we look sets it back to 0 and is not lost
         seen = await self._look(tenant)
-        if self._left is not None:
-            self._left.discard(tenant)
-            if not self._left:
-                self._passed.set()
+        self._shares.took(tenant, seen.taken)
+        self._done_with(tenant)
         now = asyncio.get_running_loop().time()
         pace.next_due = None if seen.due_in is None else now + seen.due_in
         pace.quiet_since = -1 if seen.found else activity
@@ -166,3 +187,9 @@ class Rounds:
             if seen.due_in is not None:
                 pause = min(pause, max(seen.due_in, 0.001))
             pace.at = now + pause
+
+    def _done_with(self, tenant: str) -> None:
+        if self._left is not None:
+            self._left.discard(tenant)
+            if not self._left:
+                self._passed.set()

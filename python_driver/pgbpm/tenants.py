@@ -61,8 +61,12 @@ class Tenants:
 
     async def refresh(self) -> bool:
         """Serve all tenants there are, if these are few; whether there are any."""
-        tenants = self._chosen
-        if tenants is None:
+        chosen = self._chosen
+        if chosen is not None:
+            tenants = await self._repeater(
+                "tenants", lambda: self._gateway.weights(chosen), look=True
+            )
+        else:
             tenants = await self._repeater(
                 "tenants_with_work",
                 lambda: self._gateway.granted_tenants(MOST_RESIDENT + 1),
@@ -86,17 +90,20 @@ class Tenants:
                 logger.error("tenants_with_work failed: %s", error)
                 await asyncio.sleep(self._longest)
 
-    def _serve(self, tenants: list[str], *, once: bool = False) -> None:
-        self.serving = tenants
+    def _serve(self, tenants: dict[str, int], *, once: bool = False) -> None:
+        self.serving = list(tenants)
         for a_round in self._rounds:
             a_round.serve(tenants, once=once)
 
     async def _go_round(self) -> None:
         """One round of the tenants that have work, page by page: each look is taken once in each
-        of them, so none waits for longer than a round. After a round without any a pause."""
+        of them whose turn it is by its weight, so that with equal weights none waits for longer
+        than a round. After a round without any a pause."""
         activity, seen = self._activity(), 0
         after: str | None = None
         self._stirred.clear()
+        for a_round in self._rounds:
+            a_round.begin_round()
         while True:
             page = await self._repeater(
                 "tenants_with_work",
@@ -109,7 +116,7 @@ class Tenants:
                 await a_round.passed()
             if len(page) < PAGE:
                 break
-            after = page[-1]
+            after = next(reversed(page))
         self.idle_round = -1 if seen else activity
         if self._activity() != activity:
             self._round_pause = 0.0

@@ -18,6 +18,7 @@ begin
       ('engine.max_call_depth', 1, 1000),
       ('engine.max_value_bytes', 65536, 100000000),
       ('engine.max_variables_bytes', 65536, 100000000),
+      ('engine.priority_ageing_s', 0, 2592000),
       ('engine.sweep_batch_size', 1, 100000),
       ('engine.time_zone', null, null),
       ('engine.timer_batch_size', 1, 1000),

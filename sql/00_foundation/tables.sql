@@ -20,10 +20,12 @@ create table bpm_core.tenant (
   name       text not null,
   state      text not null default 'Active' check (state in ('Active', 'Suspended')),
   limits     jsonb not null default '{}' check (jsonb_typeof(limits) = 'object'),
+  weight     integer not null default 1 check (weight between 1 and 1000),
   created_at timestamptz not null,
   host_id    text collate "C" generated always as (nullif(tenant_id, '')) stored
 );
 comment on table bpm_core.tenant is 'Who owns business rows. '''' is the tenant of those who have none.';
+comment on column bpm_core.tenant.weight is 'Its share of the runners while there is more to do than they can: in proportion to the weights of all.';
 comment on column bpm_core.tenant.host_id is 'The tenant as the host application knows it, for attach_identity; null: it knows nothing of the tenant without a name.';
 
 create table bpm_core.tenant_grant (

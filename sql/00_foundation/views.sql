@@ -4,7 +4,8 @@ create or replace view bpm.tenant with (security_barrier) as
 select t.tenant_id,
        t.name,
        t.state,
-       t.created_at
+       t.created_at,
+       t.weight
   from bpm_core.tenant t
  where t.tenant_id = any (array(select bpm_core.visible_tenants()));
 comment on view bpm.tenant is 'The tenants the caller may read, Active or Suspended.';

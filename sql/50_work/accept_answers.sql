@@ -4,7 +4,7 @@
 -- Output mappings are applied here; where one cannot be evaluated the result is kept and the token stops.
 -- Results that are to be reviewed, by their task or because the worker says so (p_doubts: item to reasons), are kept and noted as parked, too; a review is asked for.
 -- Returns:  accepted[], in item order; who is missing has lost (answer_outcome says how), was stopped, or is to be reviewed.
--- Writes:   task_instance, execution, result, history_event: one row each per answer; rejected_result; token, incident of one stopped; what ask_reviews writes.
+-- Writes:   task_instance, execution, result, history_event: one row each per answer; rejected_result; token, incident of one stopped; quota_slot; what ask_reviews writes.
 create or replace function bpm_core.accept_answers(p_tenant_id text, p_answers bpm_core.answer[], p_suspended uuid[], p_now timestamptz, p_doubts jsonb default null)
 returns bpm_core.accepted[]
 language plpgsql volatile
@@ -17,6 +17,7 @@ declare
   v_accepted bpm_core.accepted[];
   v_unmapped bpm_core.unmapped[];
   v_reviewed bpm_core.reviewed[];
+  v_bounded  uuid[];
 begin
   with answer as materialized (
     -- Per token, not per task: a late answer under an old token must not stand before the right one in the same call.
@@ -47,7 +48,8 @@ begin
       from held a
      where a.fault is null and t.tenant_id = a.tenant_id and t.id = a.task_id
     returning a.item, t.id, t.workflow_instance_id, t.token_id, t.scope_id, t.node_id, t.attempt, t.worker_id, t.fencing_token, t.claimed_at, t.lease_until,
-              a.variables, a.output, a.content_hash, t.outputs, t.input, coalesce(t.needs_review, nullif(p_doubts ? a.item::text, false)) as needs_review),
+              a.variables, a.output, a.content_hash, t.outputs, t.input, coalesce(t.needs_review, nullif(p_doubts ? a.item::text, false)) as needs_review,
+              t.type_slot, t.tenant_slot),
   mapped as materialized (
     select d.*, coalesce(m.patch, case when m.problem is null then d.variables else '{}' end) as patch, m.problem, m.detail
       from done d
@@ -76,9 +78,13 @@ begin
          array_agg(row(row(d.item, d.id, d.workflow_instance_id, d.token_id, d.node_id, d.attempt, d.patch, d.scope_id), d.problem, d.detail)::bpm_core.unmapped)
            filter (where d.problem is not null),
          array_agg(row(d.id, d.attempt, d.token_id, d.workflow_instance_id, d.variables, (select a.record from unnest(p_answers) a where a.item = d.item), d.content_hash)::bpm_core.reviewed
-                   order by d.item) filter (where d.needs_review)
-    into v_accepted, v_unmapped, v_reviewed
+                   order by d.item) filter (where d.needs_review),
+         array_agg(d.id) filter (where d.type_slot is not null or d.tenant_slot is not null)
+    into v_accepted, v_unmapped, v_reviewed, v_bounded
     from mapped d;
+  if v_bounded is not null then
+    perform bpm_core.free_quota_slots(p_tenant_id, v_bounded);
+  end if;
   if v_reviewed is not null then
     perform bpm_core.ask_reviews(p_tenant_id, v_reviewed);
   end if;

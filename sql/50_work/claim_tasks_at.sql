@@ -4,7 +4,7 @@
 -- Returns:  one row: tasks jsonb (array of objects with the columns of claim_tasks), positions jsonb (opaque),
 --           next_due_at (when the next task of these types becomes ready; null: none known).
 -- Raises:   BP403, BP409, BP422 as claim_tasks; BP400 positions that are not ours.
--- Writes:   task_instance; execution, where an instance is being suspended; idempotency_key with a request id. Locks: task_instance, skip locked.
+-- Writes:   as claim_tasks. Locks: as claim_tasks.
 create or replace function bpm.claim_tasks_at(
   p_worker text, p_types text[], p_limit integer default 1, p_lease interval default null, p_request_id text default null,
   p_positions jsonb default null, p_tenant_id text default '')
@@ -16,10 +16,13 @@ set enable_seqscan = off  set enable_hashjoin = off  set enable_mergejoin = off
 set jit = off
 as $$
 declare
-  v_now     timestamptz;
-  v_scans   bpm_core.slot_scan[];
-  v_claimed bpm_core.claimed_task[];
-  v_handed  bpm_core.claimed_task[];
+  v_now       timestamptz;
+  v_scans     bpm_core.slot_scan[];
+  v_slots     bpm_core.claim_slot[];
+  v_claimed   bpm_core.claimed_task[];
+  v_exhausted boolean;
+  v_limited   text[];
+  v_handed    bpm_core.claimed_task[];
 begin
   perform bpm_core.enter_call(p_tenant_id, 'worker');
   perform bpm_core.check_claim(p_worker, p_types, p_limit, p_lease, p_request_id);
@@ -35,12 +38,17 @@ begin
   end if;
   v_now := bpm_core.now();
   v_scans := bpm_core.open_slots(p_tenant_id, p_types, p_positions, v_now);
-  v_claimed := array(
-    select c
-      from bpm_core.claim_ready_tasks(
-             p_tenant_id, p_worker,
-             array(select row(s.task_type, s.priority_level, s.from_at, s.from_id)::bpm_core.claim_slot from unnest(v_scans) s),
-             p_limit, p_lease, p_request_id, v_now) c);
+  v_slots := array(
+    select row(s.task_type, s.priority_level, s.from_at, s.from_id, null, null,
+               (select array_agg(q) from bpm_core.task_quota q where q.tenant_id = p_tenant_id))::bpm_core.claim_slot
+      from unnest(v_scans) s);
+  if (v_slots[1].quotas is null and v_slots[1].priority_level = v_slots[cardinality(v_slots)].priority_level) is not false then
+    v_claimed := array(select c from bpm_core.claim_ready_tasks(p_tenant_id, p_worker, v_slots, p_limit, p_lease, p_request_id, v_now) c);
+    v_exhausted := cardinality(v_claimed) < p_limit;
+  else
+    select c.claimed, c.exhausted, c.limited into v_claimed, v_exhausted, v_limited
+      from bpm_core.claim_fairly(p_tenant_id, p_worker, v_slots, p_limit, p_lease, p_request_id, v_now) c;
+  end if;
   v_handed := v_claimed;
   if exists (select from unnest(v_claimed) c where c.suspended) then
     v_handed := bpm_core.put_back_claimed(p_tenant_id, v_claimed);
@@ -49,7 +57,7 @@ begin
     perform bpm_core.remember_claim(p_tenant_id, p_worker, p_types, p_limit, p_lease, p_request_id, v_handed);
   end if;
   tasks := bpm_core.claimed_json(v_handed);
-  positions := bpm_core.close_slots(v_scans, v_claimed, cardinality(v_claimed) < p_limit, v_now, bpm_core.now());
+  positions := bpm_core.close_slots(v_scans, v_claimed, v_exhausted, v_limited, v_now, bpm_core.now());
   if cardinality(v_claimed) < p_limit then
     next_due_at := bpm_core.next_task_due(p_tenant_id, p_types, v_now);
   end if;

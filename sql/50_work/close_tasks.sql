@@ -1,5 +1,5 @@
 -- Cancels the live tasks of these tokens; a running attempt ends as Cancelled, its worker hears so at the next heartbeat or answer.
--- Writes:   task_instance, execution, history_event.
+-- Writes:   task_instance, execution, history_event, quota_slot.
 create or replace function bpm_core.close_tasks(p_hosts bpm_core.moving[])
 returns void
 language plpgsql volatile
@@ -9,7 +9,8 @@ set enable_seqscan = off  set enable_hashjoin = off  set enable_mergejoin = off
 set jit = off
 as $$
 declare
-  v_now timestamptz;
+  v_now     timestamptz;
+  v_bounded uuid[];
 begin
   perform bpm_core.lock_tasks((p_hosts[1]).tenant_id, array(
     select t.id
@@ -35,9 +36,17 @@ begin
     insert into bpm_core.execution (tenant_id, task_instance_id, attempt, worker_id, fencing_token, claimed_at, lease_until, ended_at, state, outcome)
     select c.tenant_id, c.id, c.attempt, c.worker_id, c.fencing_token, c.claimed_at, c.lease_until, v_now, 'Cancelled', 'Cancelled'
       from closed c
-     where c.before = 'Executing')
-  insert into bpm_core.history_event (tenant_id, workflow_instance_id, at, kind, token_id, node_id, from_state, to_state, detail)
-  select c.tenant_id, c.workflow_instance_id, v_now, 'TaskCancelled', c.token_id, c.node_id, c.before::text, 'Cancelled', jsonb_build_object('task', c.id)
-    from closed c;
+     where c.before = 'Executing'),
+  noted as (
+    insert into bpm_core.history_event (tenant_id, workflow_instance_id, at, kind, token_id, node_id, from_state, to_state, detail)
+    select c.tenant_id, c.workflow_instance_id, v_now, 'TaskCancelled', c.token_id, c.node_id, c.before::text, 'Cancelled', jsonb_build_object('task', c.id)
+      from closed c)
+  select array_agg(c.id)
+    into v_bounded
+    from closed c
+   where c.before = 'Executing' and (c.type_slot is not null or c.tenant_slot is not null);
+  if v_bounded is not null then
+    perform bpm_core.free_quota_slots((p_hosts[1]).tenant_id, v_bounded);
+  end if;
 end
 $$;

@@ -1,7 +1,7 @@
 -- Under the locks: ends the running attempt with a BPMN error and raises it. The variables it brought are patched first. One that
 -- somebody will catch is parked while the instance is suspended (p_suspended).
 -- Returns:  outcome: Done when somebody caught it, Failed when none did (task and token Failed, incident, dead letter).
--- Writes:   task_instance, execution, workflow_instance, history_event, and what follows.
+-- Writes:   task_instance, execution, workflow_instance, history_event, quota_slot, and what follows.
 create or replace function bpm_core.end_task_in_error(p_task bpm_core.task_instance, p_error jsonb, p_variables jsonb, p_suspended boolean)
 returns bpm.outcome
 language plpgsql volatile
@@ -34,6 +34,9 @@ begin
   update bpm_core.task_instance t
      set state = case when v_caught then 'Cancelled' else 'Failed' end::bpm_core.task_state
    where t.tenant_id = p_task.tenant_id and t.id = p_task.id;
+  if p_task.type_slot is not null or p_task.tenant_slot is not null then
+    perform bpm_core.free_quota_slots(p_task.tenant_id, array[p_task.id]);
+  end if;
   insert into bpm_core.execution (tenant_id, task_instance_id, attempt, worker_id, fencing_token, claimed_at, lease_until, ended_at, state, outcome, error)
   values (p_task.tenant_id, p_task.id, p_task.attempt, p_task.worker_id, p_task.fencing_token, p_task.claimed_at, p_task.lease_until, v_now, 'Failed',
           case when v_caught then 'Done' else 'Failed' end::bpm.outcome, p_error);

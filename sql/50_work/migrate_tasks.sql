@@ -1,6 +1,6 @@
 -- Under the instance lock: gives the open tasks of an instance the node, task version, type, priority and attempts of the new version. A task in hand
--- stays in hand; its next attempt is the new version's. Attempts given by a release or a requeue stay on top. What input mappings gave stays.
--- Writes:   task_instance. Locks: task_instance.
+-- stays in hand; its next attempt is the new version's. What gets another type leaves the quota of the old one. Attempts given by a release or a requeue stay on top. What input mappings gave stays.
+-- Writes:   task_instance; quota_slot. Locks: task_instance.
 create or replace function bpm_core.migrate_tasks(p_tenant_id text, p_instance_id uuid, p_from uuid, p_to uuid, p_mapping jsonb)
 returns void
 language plpgsql volatile
@@ -16,6 +16,7 @@ declare
      where t.tenant_id = p_tenant_id and t.state in ('Ready', 'Executing', 'Held', 'Failed'));
 begin
   perform bpm_core.lock_tasks(p_tenant_id, v_open);
+  perform bpm_core.leave_types(p_tenant_id, v_open, p_to, p_mapping);
   with bound as materialized (
     select t.tenant_id, t.id, b.node_id, b.task_version_id, b.task_type, b.priority_level, b.lease, b.headers, b.checks_result, b.needs_review,
            b.expressions -> 'outputs' as outputs, b.max_attempts - o.max_attempts as more

@@ -1,6 +1,6 @@
 -- Under the locks: parks a BPMN error thrown by the running attempt of a suspended instance, which a boundary will catch after resume. The
 -- attempt ends now.
--- Writes:   task_instance, execution, inbox, history_event, and what close_events writes.
+-- Writes:   task_instance, execution, inbox, history_event, quota_slot, and what close_events writes.
 create or replace function bpm_core.park_error(p_task bpm_core.task_instance, p_error jsonb, p_variables jsonb)
 returns void
 language plpgsql volatile
@@ -15,6 +15,9 @@ begin
   update bpm_core.task_instance t
      set state = 'Cancelled'
    where t.tenant_id = p_task.tenant_id and t.id = p_task.id;
+  if p_task.type_slot is not null or p_task.tenant_slot is not null then
+    perform bpm_core.free_quota_slots(p_task.tenant_id, array[p_task.id]);
+  end if;
   insert into bpm_core.execution (tenant_id, task_instance_id, attempt, worker_id, fencing_token, claimed_at, lease_until, ended_at, state, outcome, error)
   values (p_task.tenant_id, p_task.id, p_task.attempt, p_task.worker_id, p_task.fencing_token, p_task.claimed_at, p_task.lease_until, v_now, 'Failed',
           'Done', p_error);

@@ -2,7 +2,7 @@
 -- p_items: [{"task_id", "fencing_token"}], at most 1,000.
 -- Returns:  one row per item: item, task_id, outcome (Released, also for a repeat; LeaseLost, Cancelled, NotFound).
 -- Raises:   BP400 ill-formed items, BP403, BP429.
--- Writes:   task_instance, execution.
+-- Writes:   task_instance, execution, quota_slot.
 -- Locks:    workflow_instance, then task_instance, both sorted; the instances for the reason told at extend_leases.
 create or replace function bpm.release_tasks(p_items jsonb, p_tenant_id text default '')
 returns table (item integer, task_id uuid, outcome bpm.outcome)
@@ -16,6 +16,7 @@ as $$
 declare
   v_suspended uuid[];
   v_now       timestamptz;
+  v_bounded   uuid[];
 begin
   perform bpm_core.enter_call(p_tenant_id, 'worker');
   perform bpm_core.check_items(p_items, 'task_id', '{task_id,fencing_token}');
@@ -35,10 +36,15 @@ begin
            max_attempts = t.max_attempts + 1
       from held h
      where t.tenant_id = h.tenant_id and t.id = h.id
-    returning t.id, t.attempt, t.fencing_token, h.worker_id, h.claimed_at, h.lease_until)
-  insert into bpm_core.execution (tenant_id, task_instance_id, attempt, worker_id, fencing_token, claimed_at, lease_until, ended_at, state, outcome)
-  select p_tenant_id, r.id, r.attempt, r.worker_id, r.fencing_token, r.claimed_at, r.lease_until, v_now, 'Released', 'Released'
-    from released r;
+    returning t.id, t.attempt, t.fencing_token, h.worker_id, h.claimed_at, h.lease_until, t.type_slot, t.tenant_slot),
+  executed as (
+    insert into bpm_core.execution (tenant_id, task_instance_id, attempt, worker_id, fencing_token, claimed_at, lease_until, ended_at, state, outcome)
+    select p_tenant_id, r.id, r.attempt, r.worker_id, r.fencing_token, r.claimed_at, r.lease_until, v_now, 'Released', 'Released'
+      from released r)
+  select array_agg(r.id) into v_bounded from released r where r.type_slot is not null or r.tenant_slot is not null;
+  if v_bounded is not null then
+    perform bpm_core.free_quota_slots(p_tenant_id, v_bounded);
+  end if;
   perform bpm_core.wake_sleepers('tasks', p_tenant_id);
   return query
   select i.n::integer, (i.item ->> 'task_id')::uuid,

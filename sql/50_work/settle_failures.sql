@@ -2,7 +2,7 @@
 -- With attempts left the task is Ready again after its backoff (Held, where the instance is suspended); else task and token are Failed with a
 -- dead letter and an incident, or a saga undoes what was done.
 -- Returns:  the tasks touched, as they are now.
--- Writes:   task_instance, execution, history_event; for exhausted ones token, incident, dead_letter, or what compensate_failures writes.
+-- Writes:   task_instance, execution, history_event, quota_slot; for exhausted ones token, incident, dead_letter, or what compensate_failures writes.
 create or replace function bpm_core.settle_failures(p_tenant_id text, p_failures bpm_core.failure[], p_expired boolean, p_now timestamptz)
 returns setof bpm_core.task_instance
 language plpgsql volatile
@@ -14,6 +14,7 @@ as $$
 declare
   v_settled   bpm_core.task_instance[];
   v_exhausted uuid[];
+  v_bounded   uuid[];
 begin
   with failed as materialized (
     select distinct on (f.task_id) f.tenant_id, f.task_id, f.error, f.retryable, f.retry_in, t.worker_id, t.claimed_at, t.lease_until,
@@ -49,9 +50,13 @@ begin
            (e.task).token_id, (e.task).node_id, e.worker_id,
            jsonb_build_object('task', (e.task).id, 'attempt', (e.task).attempt, 'expired', p_expired, 'error', e.error)
       from ended e)
-  select array_agg(e.task), array_agg((e.task).id) filter (where (e.task).state = 'Failed')
-    into v_settled, v_exhausted
+  select array_agg(e.task), array_agg((e.task).id) filter (where (e.task).state = 'Failed'),
+         array_agg((e.task).id) filter (where (e.task).type_slot is not null or (e.task).tenant_slot is not null)
+    into v_settled, v_exhausted, v_bounded
     from ended e;
+  if v_bounded is not null then
+    perform bpm_core.free_quota_slots(p_tenant_id, v_bounded);
+  end if;
   perform bpm_core.wake_sleepers('tasks', p_tenant_id);
   if v_exhausted is not null then
     perform bpm_core.bury_tasks(p_tenant_id, bpm_core.compensate_failures(p_tenant_id, v_exhausted), 'AttemptsExhausted', p_now);

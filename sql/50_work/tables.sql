@@ -5,8 +5,6 @@ create type bpm_core.execution_state as enum ('Succeeded', 'Failed', 'Expired', 
 create type bpm_core.verdict as enum ('Accepted', 'Rejected', 'NeedsReview');
 create type bpm_core.dead_letter_state as enum ('Open', 'Requeued', 'Discarded');
 
--- Where a claim looks: one task type at one priority level, behind (from_at, from_id).
-create type bpm_core.claim_slot as (task_type text, priority_level smallint, from_at timestamptz, from_id uuid);
 create type bpm_core.slot_scan as (
   task_type text, priority_level smallint, from_at timestamptz, from_id uuid, look_back boolean, settled boolean, whole boolean,
   position bpm_core.pick_position);
@@ -67,6 +65,8 @@ create table bpm_core.task_instance (
   delegates            text[],
   needs_review         boolean check (needs_review),
   checks_result        boolean check (checks_result),
+  type_slot            integer,
+  tenant_slot          integer,
   primary key (tenant_id, id),
   check (state <> 'Executing' or (worker_id is not null and lease_until is not null and claimed_at is not null)),
   check (state not in ('Ready', 'Held') or (worker_id is null and lease_until is null and claimed_at is null)),
@@ -86,10 +86,37 @@ comment on column bpm_core.task_instance.outputs is 'Its output mappings, compil
 comment on column bpm_core.task_instance.headers is 'A copy of its binding''s, so that a claim reads one row.';
 comment on column bpm_core.task_instance.checks_result is 'Its task version has a result schema; null: it has none, so that an answer needs no look at it.';
 comment on column bpm_core.task_instance.available_at is 'When it may be claimed: greatest(due, the clock at the write).';
+comment on column bpm_core.task_instance.type_slot is 'The slot of its type it was claimed under, where the type has a quota; says something only while it is Executing.';
+comment on column bpm_core.task_instance.tenant_slot is 'The slot of its tenant it was claimed under, where the tenant has a quota; says something only while it is Executing.';
 
 comment on column bpm_core.task_instance.owner is 'Who handed a user task on and answers for it.';
 comment on column bpm_core.task_instance.delegation is 'Pending: its assignee is to hand it back with what they found. Resolved: they did.';
 comment on column bpm_core.task_instance.delegates is 'Everybody it was ever handed on to.';
+
+create table bpm_core.task_quota (
+  tenant_id text collate "C" not null default '',
+  task_type text collate "C" not null,
+  bound     integer not null check (bound between 1 and 10000),
+  set_by    text not null,
+  set_at    timestamptz not null,
+  primary key (tenant_id, task_type)
+);
+comment on table bpm_core.task_quota is 'How many tasks may be Executing at once, of a type or (task_type empty) of the whole tenant. No row: as many as there are.';
+
+create table bpm_core.quota_slot (
+  tenant_id        text collate "C" not null default '',
+  task_type        text collate "C" not null,
+  slot             integer not null check (slot > 0),
+  task_instance_id uuid,
+  primary key (tenant_id, task_type, slot)
+) with (fillfactor = 50, autovacuum_vacuum_scale_factor = 0.02);
+comment on table bpm_core.quota_slot is 'What a quota is made of: a task is claimed together with one free slot of each quota it falls under. Rows, not counting: two claims that count at once both find room.';
+comment on column bpm_core.quota_slot.task_instance_id is 'The task that holds it; null: it is free. A row beyond the bound is not filled any more.';
+
+-- Where a claim looks: one task type at one priority level, behind (from_at, from_id). Of slots that were put in another order (age_slots): their number, less
+-- than nothing for the stretch of one that overtakes higher levels, and where the stretch ends. quotas: those of the tenant, the same in each; null: none.
+create type bpm_core.claim_slot as (
+  task_type text, priority_level smallint, from_at timestamptz, from_id uuid, slot integer, until_at timestamptz, quotas bpm_core.task_quota[]);
 
 create table bpm_core.task_comment (
   tenant_id        text collate "C" not null default '',

@@ -23,7 +23,8 @@ begin
                 from unnest(p_answers) a offset 0) a
        cross join lateral (
          select t.tenant_id, t.id, t.workflow_instance_id, t.token_id, t.node_id, t.state, t.attempt, t.worker_id, t.fencing_token, t.claimed_at, t.lease_until,
-                t.scope_id is null and t.outputs is null and t.checks_result is null and t.needs_review is null as is_ordinary
+                t.scope_id is null and t.outputs is null and t.checks_result is null and t.needs_review is null
+                and t.type_slot is null and t.tenant_slot is null as is_ordinary
            from bpm_core.task_instance t
           where t.tenant_id = a.tenant_id and t.id = a.task_id offset 0) t),
     held as materialized (

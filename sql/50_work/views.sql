@@ -150,3 +150,16 @@ select c.tenant_id,
   from bpm_core.task_comment c
  where c.tenant_id = any (array(select bpm_core.visible_tenants()));
 comment on view bpm.task_comment is 'What people say about user tasks.';
+
+create or replace view bpm.task_quota with (security_barrier) as
+select q.tenant_id,
+       q.task_type,
+       q.bound,
+       (select count(*)::integer
+          from bpm_core.quota_slot s
+         where s.tenant_id = q.tenant_id and s.task_type = q.task_type and s.task_instance_id is not null) as held,
+       q.set_by,
+       q.set_at
+  from bpm_core.task_quota q
+ where q.tenant_id = any (array(select bpm_core.visible_tenants()));
+comment on view bpm.task_quota is 'How many tasks may be Executing at once, of a type or (task_type empty) of the whole tenant, and how many of the slots are held now.';

@@ -37,6 +37,7 @@ begin
   union all select v.* from bpm_core.invariant_i_24(p_tenant_id) v
   union all select v.* from bpm_core.invariant_i_25(p_tenant_id) v
   union all select v.* from bpm_core.invariant_i_27(p_tenant_id) v
-  union all select v.* from bpm_core.invariant_i_28(p_tenant_id) v;
+  union all select v.* from bpm_core.invariant_i_28(p_tenant_id) v
+  union all select v.* from bpm_core.invariant_i_29(p_tenant_id) v;
 end
 $$;

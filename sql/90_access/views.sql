@@ -23,6 +23,7 @@ values
   ('plan_migration', true, true, true),
   ('ready', true, true, true),
   ('replay', true, true, true),
+  ('tenants_in_turn', true, true, true),
   ('tenants_with_work', true, true, true),
   -- machines: start, claim, complete, deliver, keep time
   ('accept_event', false, true, true),
@@ -112,6 +113,9 @@ values
   ('revoke_access', false, false, false),
   ('set_routing_rule', false, false, false),
   ('set_setting', false, false, false),
+  ('set_task_quota', false, false, false),
+  ('set_tenant_quota', false, false, false),
+  ('set_tenant_weight', false, false, false),
   ('validate_identity', false, false, false),
   ('suspend_tenant', false, false, false);
 comment on view bpm_core.function_grant is 'Which role may call which public function; bpm_admin may call all. Applied by bpm_core.apply_grants.';

@@ -59,5 +59,23 @@ def test_tenants_and_who_may_what(
     assert answer("tenant")[1]["state"] == "Suspended"
     assert answer("tenant", "resume", "acme")["is_new"] is True
     assert answer("tenant", "resume", "acme")["is_new"] is False
+    assert answer("tenant", "weight", "acme", "5", "--reason", "pays")["before"] == 1
+    assert [row["weight"] for row in answer("tenant")] == [1, 5]
+    assert "5" in call("tenant").stdout
+    call("tenant", "weight", "acme", "0", code=2)
+    assert answer("tenant", "quota", "acme", "20")["before"] is None
+    assert answer("tenant", "quota", "acme", "30")["before"] == 20
+    assert answer("--tenant", "acme", "quotas", "set", "pack", "3")["bound"] == 3
+    quotas = answer("--tenant", "acme", "quotas")
+    assert [(row["task_type"], row["bound"], row["held"]) for row in quotas] == [
+        ("", 30, 0),
+        ("pack", 3, 0),
+    ]
+    assert "(all types)" in call("--tenant", "acme", "quotas").stdout
+    assert answer("tenant", "quota", "acme", "none")["before"] == 30
+    assert answer("--tenant", "acme", "quotas", "set", "pack", "none")["bound"] is None
+    assert "no quotas" in call("--tenant", "acme", "quotas").stdout
+    call("--tenant", "acme", "quotas", "set", "pack", "many", code=2)
+    call("--tenant", "acme", "quotas", "set", "bpm:user", "3", code=1)
     assert "no tenant 'none'" in call("tenant", "suspend", "none", code=1).stderr
     assert "no grants" in call("--tenant", "none", "access").stdout

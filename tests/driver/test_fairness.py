@@ -133,3 +133,38 @@ def test_a_runner_goes_round(
         f"the last of {quiet} quiet tenants after {quiet_done:.1f} s, {before} noisy tasks before"
     )
     assert before <= 3 * batch
+
+
+@pytest.mark.parametrize("resident", [True, False], ids=["all the time", "in rounds"])
+def test_a_runner_goes_round_by_weight(
+    server_url: str, template: str, monkeypatch: pytest.MonkeyPatch, resident: bool
+) -> None:
+    """Two tenants with more than the handlers can do: 4 to 1, and everything is done in the end."""
+    if not resident:
+        monkeypatch.setattr(tenants_module, "MOST_RESIDENT", 1)
+    order: list[str] = []
+    worker = Worker()
+
+    @worker.task("fair", concurrency=5)
+    async def handler(task: Task) -> None:
+        order.append(task.variables["who"])
+
+    with scratch.scratch_database(server_url, template) as url:
+        with psycopg.connect(url, autocommit=True) as conn:
+            conn.execute("select bpm.grant_access(session_user::text, '%', 'admin')")
+            for name, weight in (("light", 1), ("heavy", 4)):
+                conn.execute("select bpm.create_tenant(%s, %s)", [name, name])
+                conn.execute("select bpm.set_tenant_weight(%s, %s)", [name, weight])
+                conn.execute(
+                    "select from bpm.deploy_bpmn(%s, p_tenant_id => %s)",
+                    [linear("crowd", "fair"), name],
+                )
+                items = [f'{{"code": "crowd", "variables": {{"who": "{name}"}}}}'] * 250
+                conn.execute(
+                    "select count(*) from bpm.start_processes(%s, p_tenant_id => %s)",
+                    ["[" + ",".join(items) + "]", name],
+                )
+        asyncio.run(make_runner(TestDatabase(url), worker, batch_size=10).run())
+    assert len(order) == 500
+    first = order[: 250 + 250 // 4]
+    assert first.count("light") == pytest.approx(len(first) / 5, rel=0.15), first.count("light")

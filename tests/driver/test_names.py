@@ -126,7 +126,6 @@ def test_a_dead_name_holds_up_nobody_elses_command(
             dead = [to(f"http://dead-{n % 40}.example/") for n in range(100)]
             await until(lambda: resolver.stuck >= 20)
             second = await asyncio.wait_for(to(good), PATIENCE)
-            assert not any(sending.done() for sending in dead)
             reports = await asyncio.gather(*dead)
         await deliverer.close()
         return reports, first, second

@@ -215,6 +215,7 @@ RECEIVERS = {
 SMALL = {
     "setting", "tenant", "tenant_grant", "test_clock", "schema_migrations", "destination",
     "routing_rule", "routing_state", "event_subscription", "event_stream", "destination_gate",
+    "task_quota",
 }  # fmt: skip
 # Indexes whose first columns are enough: all rows with that prefix are wanted, or the first few.
 PREFIX = {

@@ -25,6 +25,7 @@ HOT_DOORS = {
     *("correlate_message", "complete_user_task", "decide_approval", "apply_approval_effects"),
     *("broadcast_signal", "accept_event", "accept_events", "dispatch_event"),
     *("claim_commands", "claim_commands_at", "mark_commands", "tick", "tenants_with_work"),
+    "tenants_in_turn",
 }
 """Public functions that run per step, wherever they stand."""
 

@@ -202,6 +202,7 @@ OTHERS = {
     *("fail_task", "fail_tasks", "mark_commands", "migrate_process", "migrate_processes"),
     *("move_token", "purge_evidence", "reconcile_command", "release_tasks"),
     *("requeue_dead_letter", "resolve_incident", "resume_process", "resume_tenant"),
+    *("set_task_quota", "set_tenant_quota", "set_tenant_weight"),
     *("revoke_access", "set_variables", "skip_node", "suspend_process", "suspend_tenant"),
     *("throw_error", "throw_user_task_error", "unclaim_user_task"),
     # keep time, upkeep

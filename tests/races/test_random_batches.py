@@ -103,9 +103,9 @@ MUTANTS = {
         "begin return array[]::uuid[]; end",
     ),
     "unsorted": (
-        "bpm_core.lock_instances(text,uuid[])",
-        r"select distinct (p_tenant_id as tenant_id, k.id from \S+ k\(id\) order by)",
-        r"select \1 md5(k.id::text || pg_backend_pid()),",
+        "bpm_core.lock_instances_of_tasks(text,uuid[])",
+        r"select distinct (t.tenant_id, t.workflow_instance_id as id.* order by)",
+        r"select \1 md5(t.workflow_instance_id::text || pg_backend_pid()),",
     ),
     "no fence": (
         "bpm_core.accept_answers(text,bpm_core.answer[],uuid[],timestamptz,jsonb)",

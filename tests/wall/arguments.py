@@ -32,6 +32,7 @@ PLAIN: dict[str, str | None] = {
     "p_backoff_cap": None,
     "p_backoff_factor": None,
     "p_binding_key": None,
+    "p_bound": "3",
     "p_breaker_delay": None,
     "p_breaker_threshold": None,
     "p_business_key": None,
@@ -100,6 +101,7 @@ PLAIN: dict[str, str | None] = {
     "p_retry_in": None,
     "p_review_required": None,
     "p_retryable": None,
+    "p_round": "1",
     "p_secret_ref": None,
     "p_server_error_safe": None,
     "p_state": "Open",
@@ -113,6 +115,7 @@ PLAIN: dict[str, str | None] = {
     "p_variables": "{}",
     "p_verdict": None,
     "p_version": None,
+    "p_weight": "2",
     "p_within": None,
     "p_worker": "w",
     "archive_definition.p_kind": "process",
@@ -266,6 +269,7 @@ OWNED: dict[str, str] = {
     "correlate_message.p_name": "select s.name as p_name, s.correlation_key as p_correlation_key"
     " from bpm_core.subscription s where s.tenant_id = %(tenant)s and s.kind = 'Message'"
     " and s.workflow_instance_id is not null order by s.state, s.id limit 3",
+    "tenants_in_turn.p_after": "select %(tenant)s as p_after",
     "tenants_with_work.p_after": "select %(tenant)s as p_after",
     "p_message_id": "select m.message_id as p_message_id, m.name as p_name,"
     " m.correlation_key as p_correlation_key from bpm_core.message m"
@@ -278,6 +282,8 @@ OWNED: dict[str, str] = {
     "p_tenant_pattern": "select %(tenant)s as p_tenant_pattern",
     "p_new_tenant_id": "select %(tenant)s as p_new_tenant_id",
     "p_suspended_tenant_id": "select %(tenant)s as p_suspended_tenant_id",
+    "p_bounded_tenant_id": "select %(tenant)s as p_bounded_tenant_id",
+    "p_weighted_tenant_id": "select %(tenant)s as p_weighted_tenant_id",
     "p_resumed_tenant_id": "select %(tenant)s as p_resumed_tenant_id",
     "claim_tasks_at.p_positions": "select %(task_positions)s as p_positions",
     "claim_commands_at.p_positions": "select %(command_positions)s as p_positions",

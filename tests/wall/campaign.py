@@ -520,4 +520,4 @@ class Campaign:
             self._conn.execute(sql.SQL(f"reset {what}"))
 
 
-_OF_NO_TENANT = {"api_version", "tenants_with_work"}
+_OF_NO_TENANT = {"api_version", "tenants_in_turn", "tenants_with_work"}

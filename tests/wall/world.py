@@ -179,6 +179,7 @@ def catalog(b: Builder, m: str) -> None:
     for n, (name, where) in enumerate((("a", f"{m}-spare"), ("b", None))):
         b.call("subscribe_events", code=f"{m}-news-{name}", destination=where,
                event_types=None, process_code=f"{m}-line" if n else None)  # fmt: skip
+    b.call("set_task_quota", task_type=f"{m}-work", bound=50, reason=m)
     b.call("turn_destination", code=f"{m}-spare", state="Open", reason=m)
     b.call("publish_task", task_type=f"{m}-low",
            result_schema={"type": "object", "required": ["result"]})  # fmt: skip

@@ -19,6 +19,8 @@ from pgbpm.errors import PgbpmError
 from pgbpm.jsontext import NotJson
 from pgbpm.sealing import Variables, Vault
 
+NULL = object()
+"""An argument of :meth:`App.call` that is null, not left out."""
 _NOBODY = "00000000-0000-0000-0000-000000000000"
 _NOT_GRANTED = "BP403"
 
@@ -77,9 +79,13 @@ class App:
         """All rows of ``bpm.<function>`` called with named arguments and the tenant.
 
         Dicts and lists of dicts are passed as jsonb; arguments that are None are left out, so
-        that the function's default counts.
+        that the function's default counts; :data:`NULL` is passed as null.
         """
-        given = {name: _adapt(value) for name, value in arguments.items() if value is not None}
+        given = {
+            name: None if value is NULL else _adapt(value)
+            for name, value in arguments.items()
+            if value is not None
+        }
         given.setdefault("p_tenant_id", self.tenant)
         query = sql.SQL("select * from {}({})").format(
             sql.Identifier("bpm", function),

@@ -1,7 +1,7 @@
 -- Every rule of every invariant is seen to fail: rows are spoiled as no function of the engine would, and exactly that invariant
 -- speaks up (where one fault breaks several, all of them are named). Each test.breaks undoes what it did.
 begin;
-select plan(144);
+select plan(151);
 
 -- A house with a bit of everything in it.
 select test.deploy_everything();
@@ -330,6 +330,19 @@ select test.breaks($$update bpm_core.event set rules_version = 99 where provider
 select test.breaks($$delete from bpm_core.event_process_instance$$, '{I-28}', 'started by an event that does not know');
 select test.breaks($$insert into bpm_core.event_process_instance (event_id, process_instance_id, how, at) select e.id, pg_temp.p('open'), 'Attached', now() from bpm_core.event e where e.provider_event_id = 'spam'$$,
   '{I-28}', 'a link of an event that touched nothing');
+-- I-29: slots of quotas
+select bpm.set_task_quota('charge', 5), bpm.set_tenant_quota('', 5);
+select pg_temp.begin_case('bounded', 1);
+select test.complete_next('reserve');
+select count(*) from bpm.claim_tasks('worker', '{charge}');
+select is(test.broken(), '{}', 'all is well with quotas');
+select test.breaks($$update bpm_core.quota_slot set task_instance_id = null where task_type = 'charge'$$, '{I-29}', 'a slot of a type that got lost');
+select test.breaks($$delete from bpm_core.quota_slot where task_type = ''$$, '{I-29}', 'slots of a tenant that got lost');
+select test.breaks($$update bpm_core.quota_slot set task_instance_id = pg_temp.task('done', 'charge') where slot = 3 and task_type = ''$$, '{I-29}', 'held by a task that has ended');
+select test.breaks($$update bpm_core.quota_slot set task_instance_id = pg_temp.task('open', 'charge') where slot = 3 and task_type = 'charge'$$, '{I-29}', 'held by a task that was claimed without');
+select test.breaks($$update bpm_core.task_instance set tenant_slot = 4 where state = 'Executing' and tenant_slot is not null$$, '{I-29}', 'under another slot than it holds');
+select test.breaks($$update bpm_core.quota_slot set task_type = 'remind' where task_instance_id is not null and task_type = 'charge'$$, '{I-29}', 'under that of another type');
+
 select throws_ok($$update bpm_core.event set reason = null where provider_event_id = 'waits'$$, '23514', null, 'nothing waits without a reason');
 select throws_ok($$update bpm_core.event set rules_version = null where provider_event_id = 'waits'$$, '23514', null, 'nor out of sight');
 

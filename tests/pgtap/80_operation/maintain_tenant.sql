@@ -182,7 +182,7 @@ select set_eq(
   $$select c.relname::text from pg_class c
      where c.relnamespace = 'bpm_core'::regnamespace and c.relkind = 'r' and not exists (select from unnest(c.reloptions) o where o like 'autovacuum\_vacuum%')$$,
   $$values ('destination'), ('inclusive_flow'), ('inclusive_reach'), ('instance_migration'), ('process_definition'), ('process_version'), ('process_workflow_binding'),
-           ('role_definition'), ('role_version'), ('routing_rule'), ('routing_state'), ('session_scope_link'), ('setting'), ('task_definition'), ('task_version'), ('tenant'),
+           ('role_definition'), ('role_version'), ('routing_rule'), ('routing_state'), ('session_scope_link'), ('setting'), ('task_definition'), ('task_level'), ('task_version'), ('tenant'),
            ('tenant_grant'), ('schema_migrations'), ('test_clock'), ('token_transition'), ('workflow_definition'), ('workflow_flow'), ('workflow_node'), ('workflow_task_binding'), ('workflow_version')$$,
   'only what is small and seldom written has no autovacuum settings');
 select from bpm.maintain_partitions(40);

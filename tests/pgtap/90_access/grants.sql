@@ -125,7 +125,7 @@ select is_empty(
   'and pins its search_path, as whatever runs with the rights of its owner: pg_temp is looked at last');
 select is_empty(
   $$select oid::regprocedure from product
-     where proname not in ('api_version', 'tenants_with_work')
+     where proname not in ('api_version', 'tenants_in_turn', 'tenants_with_work')
        and pg_get_function_arguments(oid) !~ '(^|, )p_tenant_id text DEFAULT ''''::text(, OUT .*)?$'$$,
   'and takes p_tenant_id last, '''' by default');
 select is_empty(
@@ -141,7 +141,7 @@ select is_empty(
   'every private PL/pgSQL function pins its search_path');
 select is_empty(
   $$select oid::regprocedure from product
-     where provolatile = 'v' and proname ~ '^(get_|check_|ready|metrics|replay|api_version|tenants_with_work|next_due)'$$,
+     where provolatile = 'v' and proname ~ '^(get_|check_|ready|metrics|replay|api_version|tenants_in_turn|tenants_with_work|next_due)'$$,
   'what only looks is not volatile');
 
 -- Views
@@ -158,7 +158,7 @@ select set_eq(
     ('definition'), ('process_binding'), ('workflow_version'), ('workflow_task'), ('task_version'), ('role_version'),
     ('history'), ('evidence'), ('subject'), ('fact'), ('session_link'),
     ('instance'), ('workflow'), ('timer'), ('start_event'), ('message'), ('signal'), ('incident'), ('compensation'),
-    ('task'), ('execution'), ('result'), ('dead_letter'),
+    ('task'), ('task_quota'), ('execution'), ('result'), ('dead_letter'),
     ('approval'), ('approval_vote'), ('task_comment'), ('review'),
     ('command'), ('unknown_command'), ('destination'),
     ('approval'),
