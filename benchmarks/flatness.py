@@ -7,7 +7,7 @@ from typing import Any
 
 import psycopg
 
-from benchmarks.context import Context, Outcome, Sizes, median, spread
+from benchmarks.context import Context, Outcome, Sizes, lower_quartile, median, spread
 from benchmarks.history import fill
 from benchmarks.queues import CallClock, Queues
 from benchmarks.server import database, settle
@@ -67,7 +67,7 @@ def measure_million(context: Context) -> Outcome:
 def _queue_costs(
     conns: dict[str, psycopg.Connection[Any]], sizes: Sizes
 ) -> dict[str, dict[str, float]]:
-    """Median milliseconds of every other call, a batch through every queue in turn."""
+    """Milliseconds of every other call (lower quartile), a batch through every queue in turn."""
     clocks = {name: CallClock() for name in conns}
     queues = {name: Queues(conns[name], clocks[name].timed, clocks[name].later) for name in conns}
     for name in conns:
@@ -77,7 +77,10 @@ def _queue_costs(
     for number in range(sizes.flat_queue_rounds):
         for name in list(conns) if number % 2 else reversed(list(conns)):
             queues[name].once(sizes.queue_batch)
-    return {name: clock.medians() for name, clock in clocks.items()}
+    return {
+        name: {call: lower_quartile(ms) for call, ms in clock.seen.items()}
+        for name, clock in clocks.items()
+    }
 
 
 def call_costs(engines: dict[str, Engine], limit: int, rounds: int) -> dict[str, dict[str, float]]:

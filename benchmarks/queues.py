@@ -13,7 +13,6 @@ from typing import Any
 
 import psycopg
 
-from benchmarks.context import median
 from benchmarks.systems import Engine
 
 _HEAD = (
@@ -265,10 +264,6 @@ class CallClock:
     def clear(self) -> None:
         """Begin anew."""
         self.seen = defaultdict(list)
-
-    def medians(self) -> dict[str, float]:
-        """The median of each call."""
-        return {name: median(samples) for name, samples in self.seen.items()}
 
     @contextlib.contextmanager
     def timed(self, name: str) -> Iterator[None]:

@@ -16513,8 +16513,9 @@ as $$
          b.look_back, b.settled, b.whole
     from (select w.whole, w.settled,
                  w.whole or w.settled or coalesce(p_now > p_position.checked_at + greatest(interval '1 second', 20 * p_position.check_cost), false) as look_back
-            -- A whole scan of the future was under a clock that has since been set back.
-            from (select p_position.full_at is null or p_now not between p_position.full_at and p_position.full_at + interval '30 seconds' as whole,
+            -- A look back in the future was under a clock that has since been set back.
+            from (select p_position.full_at is null or p_now not between p_position.full_at and p_position.full_at + interval '30 seconds'
+                           or coalesce(p_position.checked_at > p_now, false) as whole,
                          p_position.horizon is null or pg_snapshot_xmin(pg_current_snapshot()) >= p_position.horizon as settled) w) b
 $$;
 
@@ -16695,6 +16696,7 @@ $$;
 -- p_began to p_ended. Where it was exhausted, what was reached is the
 -- clock of the pick but for a second: what died without being handed out (leases given up, timers cancelled) is not walked again. Rows written meanwhile
 -- are due at the clock of their writer, so most of those that commit a little later lie within that second; the others are stragglers.
+-- What was reached, and the mark, under a clock that has since been set back count for nothing once a whole scan was made: rows of now are due before them.
 -- The horizon is read here, after the pick: a writer that began before a row we saw commit must still lie below it.
 -- In SQL, so that it is inlined into the statement that gives back many positions at once.
 -- Returns:  one row: pick_position.
@@ -16705,7 +16707,7 @@ returns setof bpm_core.pick_position
 language sql stable rows 1
 as $$
   select r.at, case when r.at = r.last_at then r.last_id else '00000000-0000-0000-0000-000000000000' end,
-         case when r.marks then coalesce(p_position.mark_at, '-infinity') - interval '1 millisecond' else p_position.safe_at end,
+         case when r.marks then coalesce(r.mark_at, '-infinity') - interval '1 millisecond' else p_position.safe_at end,
          case when r.marks then r.at else p_position.mark_at end,
          case when r.marks then pg_snapshot_xmax(pg_current_snapshot()) else p_position.horizon end,
          -- More stragglers than one batch: look back again at once, the mark stays.
@@ -16714,11 +16716,12 @@ as $$
          -- Past what was reached before there are no stragglers. Waiting for the end of a long queue would walk it from its head with every pick.
          case when p_look_back and p_whole and (p_exhausted or r.passed) then p_ended else p_position.full_at end
     from (select e.*, case when p_exhausted then greatest(e.last_at, p_began - interval '1 second') else e.last_at end as at
-            from (select f.passed, f.marks, case when f.passed then p_last_at else f.from_at end as last_at, case when f.passed then p_last_id else f.from_id end as last_id
+            from (select f.passed, f.marks, f.mark_at, case when f.passed then p_last_at else f.from_at end as last_at, case when f.passed then p_last_id else f.from_id end as last_id
                     from (select b.*, coalesce((p_last_at, p_last_id) > (b.from_at, b.from_id), false) as passed,
-                                 p_look_back and p_settled and (p_exhausted or p_position.mark_at is null or coalesce(p_last_at > p_position.mark_at, false)) as marks
-                            from (select coalesce(p_position.reached_at, '-infinity') as from_at,
-                                         coalesce(p_position.reached_id, '00000000-0000-0000-0000-000000000000') as from_id offset 0) b offset 0) f offset 0) e offset 0) r
+                                 p_look_back and p_settled and (p_exhausted or b.mark_at is null or coalesce(p_last_at > b.mark_at, false)) as marks
+                            from (select case when p_whole and p_position.reached_at > p_ended then '-infinity' else coalesce(p_position.reached_at, '-infinity') end as from_at,
+                                         coalesce(p_position.reached_id, '00000000-0000-0000-0000-000000000000') as from_id,
+                                         case when p_position.mark_at <= p_ended then p_position.mark_at end as mark_at offset 0) b offset 0) f offset 0) e offset 0) r
 $$;
 
 -- from 40_flow/position_of.sql
@@ -24131,33 +24134,45 @@ declare
   v_held    uuid[] := array[]::uuid[];
   v_last    bpm_core.candidate;
   v_all     boolean := true;
+  v_any     boolean;
 begin
   select s.* into r_scan from bpm_core.pick_start(p_position, p_now) s;
-  for r_this in
-    -- Locked while picking: instances somebody holds do not use up the limit, or one transaction that lasts would keep all others waiting.
-    select a.id, a.workflow_instance_id, a.decided_at as at, w.id is not null as ours
+  v_result.done := 0;
+  -- Nearly always there are none, and a loop costs more than a look.
+  v_any := (
+    select true
       from bpm_core.approval_record a
-      left join lateral (select w.id from bpm_core.workflow_instance w
-                          where w.tenant_id = a.tenant_id and w.id = a.workflow_instance_id and w.status <> 'Suspended'
-                            for no key update skip locked) w on true
      where a.effect = 'Pending' and a.status in ('Approved', 'Rejected', 'Expired') and a.tenant_id = p_tenant_id
        and a.decided_at <= p_now and (a.decided_at, a.id) > (r_scan.from_at, r_scan.from_id)
      order by a.decided_at, a.id
-  loop
-    if not r_this.ours or r_this.workflow_instance_id = any (v_held) then
-      v_all := false;
-    else
-      v_found := v_found || r_this.id;
-      v_held := v_held || r_this.workflow_instance_id;
-      if v_all then
-        v_last := row(r_this.at, r_this.id, r_this.workflow_instance_id)::bpm_core.candidate;
+     limit 1);
+  if v_any then
+    for r_this in
+      -- Locked while picking: instances somebody holds do not use up the limit, or one transaction that lasts would keep all others waiting.
+      select a.id, a.workflow_instance_id, a.decided_at as at, w.id is not null as ours
+        from bpm_core.approval_record a
+        left join lateral (select w.id from bpm_core.workflow_instance w
+                            where w.tenant_id = a.tenant_id and w.id = a.workflow_instance_id and w.status <> 'Suspended'
+                              for no key update skip locked) w on true
+       where a.effect = 'Pending' and a.status in ('Approved', 'Rejected', 'Expired') and a.tenant_id = p_tenant_id
+         and a.decided_at <= p_now and (a.decided_at, a.id) > (r_scan.from_at, r_scan.from_id)
+       order by a.decided_at, a.id
+    loop
+      if not r_this.ours or r_this.workflow_instance_id = any (v_held) then
+        v_all := false;
+      else
+        v_found := v_found || r_this.id;
+        v_held := v_held || r_this.workflow_instance_id;
+        if v_all then
+          v_last := row(r_this.at, r_this.id, r_this.workflow_instance_id)::bpm_core.candidate;
+        end if;
       end if;
+      exit when cardinality(v_found) >= p_limit;
+    end loop;
+    v_result.done := bpm_core.apply_unheld_approvals(p_tenant_id, v_found, false);
+    if v_result.done < cardinality(v_found) then
+      v_last := null;
     end if;
-    exit when cardinality(v_found) >= p_limit;
-  end loop;
-  v_result.done := bpm_core.apply_unheld_approvals(p_tenant_id, v_found, false);
-  if v_result.done < cardinality(v_found) then
-    v_last := null;
   end if;
   v_result.next_position := bpm_core.pick_end(p_position, r_scan.look_back, r_scan.settled, r_scan.whole, v_last.at, v_last.id,
                                      v_all and cardinality(v_found) < p_limit and v_result.done = cardinality(v_found), p_now);
@@ -24188,32 +24203,44 @@ declare
   v_found   uuid[] := array[]::uuid[];
   v_last    bpm_core.candidate;
   v_all     boolean := true;
+  v_any     boolean;
 begin
   select s.* into r_scan from bpm_core.pick_start(p_position, p_now) s;
-  for r_this in
-    -- Locked while picking: instances somebody holds do not use up the limit, or one transaction that lasts would keep all others waiting.
-    select a.id, a.workflow_instance_id, a.due_at as at, w.id is not null as ours
+  v_result.done := 0;
+  -- Nearly always there are none, and a loop costs more than a look.
+  v_any := (
+    select true
       from bpm_core.approval_record a
-      left join lateral (select w.id from bpm_core.workflow_instance w
-                          where w.tenant_id = a.tenant_id and w.id = a.workflow_instance_id and w.status = 'Running'
-                            for no key update skip locked) w on true
      where a.status = 'Pending' and a.due_at is not null and a.tenant_id = p_tenant_id
        and a.due_at <= p_now and (a.due_at, a.id) > (r_scan.from_at, r_scan.from_id)
      order by a.due_at, a.id
-  loop
-    if not r_this.ours then
-      v_all := false;
-    else
-      v_found := v_found || r_this.id;
-      if v_all then
-        v_last := row(r_this.at, r_this.id, r_this.workflow_instance_id)::bpm_core.candidate;
+     limit 1);
+  if v_any then
+    for r_this in
+      -- Locked while picking: instances somebody holds do not use up the limit, or one transaction that lasts would keep all others waiting.
+      select a.id, a.workflow_instance_id, a.due_at as at, w.id is not null as ours
+        from bpm_core.approval_record a
+        left join lateral (select w.id from bpm_core.workflow_instance w
+                            where w.tenant_id = a.tenant_id and w.id = a.workflow_instance_id and w.status = 'Running'
+                              for no key update skip locked) w on true
+       where a.status = 'Pending' and a.due_at is not null and a.tenant_id = p_tenant_id
+         and a.due_at <= p_now and (a.due_at, a.id) > (r_scan.from_at, r_scan.from_id)
+       order by a.due_at, a.id
+    loop
+      if not r_this.ours then
+        v_all := false;
+      else
+        v_found := v_found || r_this.id;
+        if v_all then
+          v_last := row(r_this.at, r_this.id, r_this.workflow_instance_id)::bpm_core.candidate;
+        end if;
       end if;
+      exit when cardinality(v_found) >= p_limit;
+    end loop;
+    v_result.done := bpm_core.apply_unheld_approvals(p_tenant_id, v_found, true);
+    if v_result.done < cardinality(v_found) then
+      v_last := null;
     end if;
-    exit when cardinality(v_found) >= p_limit;
-  end loop;
-  v_result.done := bpm_core.apply_unheld_approvals(p_tenant_id, v_found, true);
-  if v_result.done < cardinality(v_found) then
-    v_last := null;
   end if;
   v_result.next_position := bpm_core.pick_end(p_position, r_scan.look_back, r_scan.settled, r_scan.whole, v_last.at, v_last.id,
                                      v_all and cardinality(v_found) < p_limit and v_result.done = cardinality(v_found), p_now);

@@ -16,7 +16,7 @@ from typing import IO
 from benchmarks.count import Cost, Monitor
 from benchmarks.peers.facts import Peer
 from benchmarks.runner import runner_process
-from benchmarks.server import BenchServer, settle
+from benchmarks.server import BenchServer
 from benchmarks.systems import Engine, connect
 from benchmarks.workers import crew, elapsed
 
@@ -96,7 +96,7 @@ def run_set(url: str, workers: int, batch: int, seconds: float) -> Run:
     monitor = Monitor(url)
     with crew(url, "engine", workers, batch) as hands:
         rate = workers * batch / elapsed(hands.run(workers * batch, batch))
-        settle(url)
+        monitor.checkpoint()
         instances = _sized(rate, seconds)
         done = monitor.value(_ENDED)
         spent = elapsed(hands.run(instances, batch))
@@ -129,7 +129,7 @@ def _measure(
     began = time.monotonic()
     start(_WARM)
     rate = _WARM / (until(2 * _WARM, 60) - began)
-    settle(url)
+    monitor.checkpoint()
     instances = _sized(rate, seconds)
     began = time.monotonic()
     start(instances)

@@ -13,7 +13,8 @@ as $$
          b.look_back, b.settled, b.whole
     from (select w.whole, w.settled,
                  w.whole or w.settled or coalesce(p_now > p_position.checked_at + greatest(interval '1 second', 20 * p_position.check_cost), false) as look_back
-            -- A whole scan of the future was under a clock that has since been set back.
-            from (select p_position.full_at is null or p_now not between p_position.full_at and p_position.full_at + interval '30 seconds' as whole,
+            -- A look back in the future was under a clock that has since been set back.
+            from (select p_position.full_at is null or p_now not between p_position.full_at and p_position.full_at + interval '30 seconds'
+                           or coalesce(p_position.checked_at > p_now, false) as whole,
                          p_position.horizon is null or pg_snapshot_xmin(pg_current_snapshot()) >= p_position.horizon as settled) w) b
 $$;

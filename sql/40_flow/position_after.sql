@@ -2,6 +2,7 @@
 -- p_began to p_ended. Where it was exhausted, what was reached is the
 -- clock of the pick but for a second: what died without being handed out (leases given up, timers cancelled) is not walked again. Rows written meanwhile
 -- are due at the clock of their writer, so most of those that commit a little later lie within that second; the others are stragglers.
+-- What was reached, and the mark, under a clock that has since been set back count for nothing once a whole scan was made: rows of now are due before them.
 -- The horizon is read here, after the pick: a writer that began before a row we saw commit must still lie below it.
 -- In SQL, so that it is inlined into the statement that gives back many positions at once.
 -- Returns:  one row: pick_position.
@@ -12,7 +13,7 @@ returns setof bpm_core.pick_position
 language sql stable rows 1
 as $$
   select r.at, case when r.at = r.last_at then r.last_id else '00000000-0000-0000-0000-000000000000' end,
-         case when r.marks then coalesce(p_position.mark_at, '-infinity') - interval '1 millisecond' else p_position.safe_at end,
+         case when r.marks then coalesce(r.mark_at, '-infinity') - interval '1 millisecond' else p_position.safe_at end,
          case when r.marks then r.at else p_position.mark_at end,
          case when r.marks then pg_snapshot_xmax(pg_current_snapshot()) else p_position.horizon end,
          -- More stragglers than one batch: look back again at once, the mark stays.
@@ -21,9 +22,10 @@ as $$
          -- Past what was reached before there are no stragglers. Waiting for the end of a long queue would walk it from its head with every pick.
          case when p_look_back and p_whole and (p_exhausted or r.passed) then p_ended else p_position.full_at end
     from (select e.*, case when p_exhausted then greatest(e.last_at, p_began - interval '1 second') else e.last_at end as at
-            from (select f.passed, f.marks, case when f.passed then p_last_at else f.from_at end as last_at, case when f.passed then p_last_id else f.from_id end as last_id
+            from (select f.passed, f.marks, f.mark_at, case when f.passed then p_last_at else f.from_at end as last_at, case when f.passed then p_last_id else f.from_id end as last_id
                     from (select b.*, coalesce((p_last_at, p_last_id) > (b.from_at, b.from_id), false) as passed,
-                                 p_look_back and p_settled and (p_exhausted or p_position.mark_at is null or coalesce(p_last_at > p_position.mark_at, false)) as marks
-                            from (select coalesce(p_position.reached_at, '-infinity') as from_at,
-                                         coalesce(p_position.reached_id, '00000000-0000-0000-0000-000000000000') as from_id offset 0) b offset 0) f offset 0) e offset 0) r
+                                 p_look_back and p_settled and (p_exhausted or b.mark_at is null or coalesce(p_last_at > b.mark_at, false)) as marks
+                            from (select case when p_whole and p_position.reached_at > p_ended then '-infinity' else coalesce(p_position.reached_at, '-infinity') end as from_at,
+                                         coalesce(p_position.reached_id, '00000000-0000-0000-0000-000000000000') as from_id,
+                                         case when p_position.mark_at <= p_ended then p_position.mark_at end as mark_at offset 0) b offset 0) f offset 0) e offset 0) r
 $$;

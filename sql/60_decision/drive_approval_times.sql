@@ -20,32 +20,44 @@ declare
   v_found   uuid[] := array[]::uuid[];
   v_last    bpm_core.candidate;
   v_all     boolean := true;
+  v_any     boolean;
 begin
   select s.* into r_scan from bpm_core.pick_start(p_position, p_now) s;
-  for r_this in
-    -- Locked while picking: instances somebody holds do not use up the limit, or one transaction that lasts would keep all others waiting.
-    select a.id, a.workflow_instance_id, a.due_at as at, w.id is not null as ours
+  v_result.done := 0;
+  -- Nearly always there are none, and a loop costs more than a look.
+  v_any := (
+    select true
       from bpm_core.approval_record a
-      left join lateral (select w.id from bpm_core.workflow_instance w
-                          where w.tenant_id = a.tenant_id and w.id = a.workflow_instance_id and w.status = 'Running'
-                            for no key update skip locked) w on true
      where a.status = 'Pending' and a.due_at is not null and a.tenant_id = p_tenant_id
        and a.due_at <= p_now and (a.due_at, a.id) > (r_scan.from_at, r_scan.from_id)
      order by a.due_at, a.id
-  loop
-    if not r_this.ours then
-      v_all := false;
-    else
-      v_found := v_found || r_this.id;
-      if v_all then
-        v_last := row(r_this.at, r_this.id, r_this.workflow_instance_id)::bpm_core.candidate;
+     limit 1);
+  if v_any then
+    for r_this in
+      -- Locked while picking: instances somebody holds do not use up the limit, or one transaction that lasts would keep all others waiting.
+      select a.id, a.workflow_instance_id, a.due_at as at, w.id is not null as ours
+        from bpm_core.approval_record a
+        left join lateral (select w.id from bpm_core.workflow_instance w
+                            where w.tenant_id = a.tenant_id and w.id = a.workflow_instance_id and w.status = 'Running'
+                              for no key update skip locked) w on true
+       where a.status = 'Pending' and a.due_at is not null and a.tenant_id = p_tenant_id
+         and a.due_at <= p_now and (a.due_at, a.id) > (r_scan.from_at, r_scan.from_id)
+       order by a.due_at, a.id
+    loop
+      if not r_this.ours then
+        v_all := false;
+      else
+        v_found := v_found || r_this.id;
+        if v_all then
+          v_last := row(r_this.at, r_this.id, r_this.workflow_instance_id)::bpm_core.candidate;
+        end if;
       end if;
+      exit when cardinality(v_found) >= p_limit;
+    end loop;
+    v_result.done := bpm_core.apply_unheld_approvals(p_tenant_id, v_found, true);
+    if v_result.done < cardinality(v_found) then
+      v_last := null;
     end if;
-    exit when cardinality(v_found) >= p_limit;
-  end loop;
-  v_result.done := bpm_core.apply_unheld_approvals(p_tenant_id, v_found, true);
-  if v_result.done < cardinality(v_found) then
-    v_last := null;
   end if;
   v_result.next_position := bpm_core.pick_end(p_position, r_scan.look_back, r_scan.settled, r_scan.whole, v_last.at, v_last.id,
                                      v_all and cardinality(v_found) < p_limit and v_result.done = cardinality(v_found), p_now);

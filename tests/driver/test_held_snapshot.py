@@ -67,7 +67,9 @@ def rounds(fresh_database: TestDatabase) -> Iterator[Iterator[dict[str, int]]]:
         database.rows(f"alter table {table['name']} set (autovacuum_enabled = off)")
     kit.mutate(database, PICK_START, "30 seconds", "3000 days")
     # Writers of other tests on this server would hold the horizon of positions back.
-    kit.mutate(database, PICK_START, r"settled := [^;]*;", "settled := true;")
+    kit.mutate(
+        database, PICK_START, r"p_position\.horizon is null[^\n]* as settled", "true as settled"
+    )
     with (
         psycopg.connect(database.url, autocommit=True) as conn,
         kit.Session(database) as holder,
@@ -108,7 +110,9 @@ def test_no_call_reads_more_than_at_first(rounds: Iterator[dict[str, int]]) -> N
 def test_what_walks_is_seen(rounds: Iterator[dict[str, int]], fresh_database: TestDatabase) -> None:
     """The test above can fail: pickers that always begin at the very beginning."""
     first = next(rounds)
-    kit.mutate(fresh_database, PICK_START, r"whole := [^;]*;", "whole := true;")
+    kit.mutate(
+        fresh_database, PICK_START, r"p_position\.full_at is null[^\n]* as whole", "true as whole"
+    )
     *_, last = rounds
     for name in ("tick_idle", "claim_empty", "outbox_claim_empty", "reaper", "publish"):
         assert last[name] > first[name] + SLACK, name

@@ -262,6 +262,7 @@ PREFIX = {
     "message_expiry": 2,
     "task_ready": 4,
     "task_lease": 2,
+    "task_level_pkey": 2,
     "token_ready": 2,
     "timer_due": 2,
     "inbox_due": 2,

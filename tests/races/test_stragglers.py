@@ -127,8 +127,8 @@ def test_a_claimer_that_never_looks_back_loses_stragglers(
     kit.mutate(
         fresh_database,
         "bpm_core.pick_start(bpm_core.pick_position,timestamptz)",
-        r"look_back := whole or settled[^;]*;",
-        "look_back := whole;",
+        r"w\.whole or w\.settled or [^\n]* as look_back",
+        "w.whole as look_back",
     )
     with (
         Session(fresh_database) as claims,

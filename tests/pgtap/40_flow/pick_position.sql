@@ -1,6 +1,6 @@
 -- Positions of pickers (law 12): where a pick begins, and where it leaves the position.
 begin;
-select plan(32);
+select plan(37);
 create temp table at as select bpm_core.now() as now, '00000000-0000-7000-8000-000000000001'::uuid as id1, '00000000-0000-7000-8000-000000000002'::uuid as id2;
 -- A position ten seconds old: reached 1 s ago, safe 5 s ago, mark 3 s ago.
 create function pg_temp.position(p_change jsonb default '{}') returns bpm_core.pick_position language sql as $$
@@ -44,6 +44,29 @@ select is(pg_temp.finish('{}', true, false, true, -0.5, false) -> 'full', 'true'
 select is(pg_temp.finish('{}', true, false, true, -4, false) -> 'full', 'false', 'one that filled its batch with stragglers is not yet');
 select is(pg_temp.finish('{}', true, false, true, null, false) -> 'full', 'false', 'nor one that did not come to look');
 select is((select isfinite(e.safe_at)::text || e.mark_at from bpm_core.pick_end(null, true, true, true, '2026-01-01Z', bpm_core.new_id(), false, bpm_core.now()) e), 'false' || '2026-01-01Z'::timestamptz, 'the first pick sets the first mark');
+
+-- Under a clock that has since been set back by an hour
+create function pg_temp.ahead() returns jsonb language sql as $$
+  select jsonb_object_agg(f.name, a.now + interval '1 hour') from at a cross join unnest('{reached_at,safe_at,mark_at,checked_at}'::text[]) f(name) $$;
+select is((select s.whole from bpm_core.pick_start(pg_temp.position(pg_temp.ahead() || jsonb_build_object('full_at', bpm_core.now() - interval '1 second')), bpm_core.now()) s), true,
+  'a look back in the future: from the very beginning');
+select is(pg_temp.finish(pg_temp.ahead(), true, true, true, null, true) - '{checked,fresh_horizon}'::text[], '{"reached": -1.0, "safe": null, "mark": -1.0, "again": false, "full": true}', 'and from there on as if it had been the first');
+select is(pg_temp.finish(pg_temp.ahead(), true, true, true, -8, false) - '{checked,fresh_horizon}'::text[], '{"reached": -8.0, "safe": null, "mark": -8.0, "again": false, "full": true}', 'also where there was more');
+select is(pg_temp.finish(pg_temp.ahead(), false, false, false, null, true) -> 'reached', '3600.0', 'not before a whole scan was made');
+select test.deploy('late', test.service('early') || '<endEvent id="end"/>' || test.flows('start>early', 'early>end'));
+create function pg_temp.claims(p_times integer) returns text language plpgsql as $$
+declare
+  v_positions jsonb; v_seen text := ''; v_tasks jsonb;
+begin
+  for n in 1 .. p_times loop
+    perform test.start('late');
+    select c.tasks, c.positions into v_tasks, v_positions from bpm.claim_tasks_at('w', '{early}', 10, null, null, v_positions) c;
+    v_seen := v_seen || jsonb_array_length(v_tasks);
+    perform bpm.advance_clock(case when n = 2 then interval '-1 hour' else interval '2 seconds' end);
+  end loop;
+  return v_seen;
+end $$;
+select is(pg_temp.claims(6), '111111', 'what becomes ready is handed out at once all the same');
 
 -- A position survives the way to its caller and back
 select is(bpm_core.read_position(to_jsonb(pg_temp.position())), pg_temp.position(), 'written and read');
