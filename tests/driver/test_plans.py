@@ -231,7 +231,6 @@ PREFIX = {
     "inclusive_join_pkey": 3,
     "inclusive_flow_pkey": 2,
     "workflow_flow_pkey": 3,
-    "task_level_pkey": 2,
     "process_workflow_binding_pkey": 2,
     "process_workflow_binding_process_version_id_position_tenant_key": 1,
     "process_version_definition_id_version_tenant_id_key": 1,
