@@ -10,11 +10,11 @@ import click
 import psycopg
 
 from pgbpm.cli.app import App, json_option, pass_app
+from pgbpm.cli.listing import actor_option, listing
 from pgbpm.cli.output import emit, emit_json, show_error, table
 from pgbpm.cli.progress import with_progress
 from pgbpm.cli.values import Unreadable, read_bpmn
 from pgbpm.cli.waking import wake_runners
-from pgbpm.cli.work import actor_option, listing
 from pgbpm.db import Connection
 from pgbpm.errors import PgbpmError
 

@@ -8,11 +8,11 @@ from typing import Any
 import click
 
 from pgbpm.cli.app import App, json_option, pass_app
+from pgbpm.cli.listing import actor_option, limit_option, listing
 from pgbpm.cli.lookup import ANY_EVENT, EVENT
 from pgbpm.cli.output import emit, emit_json
 from pgbpm.cli.values import variables_of, variables_options
 from pgbpm.cli.waking import wake_runners
-from pgbpm.cli.work import actor_option, limit_option, listing
 from pgbpm.errors import PgbpmError
 
 state_option = click.option("--state", help="Only in this state: Pending, Dispatched, Ignored, …")

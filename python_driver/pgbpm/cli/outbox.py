@@ -5,11 +5,11 @@ from __future__ import annotations
 import click
 
 from pgbpm.cli.app import App, json_option, pass_app
+from pgbpm.cli.listing import actor_option, limit_option, listing
 from pgbpm.cli.lookup import ANY_COMMAND, SETTLED_COMMAND, UNKNOWN_COMMAND
 from pgbpm.cli.output import emit
 from pgbpm.cli.values import variables_of, variables_options
 from pgbpm.cli.waking import wake_runners
-from pgbpm.cli.work import actor_option, limit_option, listing
 
 state_option = click.option("--state", help="Only in this state: Pending, Unknown, Sent, …")
 

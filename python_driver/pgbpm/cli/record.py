@@ -5,8 +5,8 @@ from __future__ import annotations
 import click
 
 from pgbpm.cli.app import App, json_option, pass_app
+from pgbpm.cli.listing import actor_option
 from pgbpm.cli.output import emit
-from pgbpm.cli.work import actor_option
 
 
 @click.command()

@@ -11,9 +11,9 @@ import psycopg
 
 from pgbpm.cli.app import App, json_option, pass_app
 from pgbpm.cli.events import events, reason_option
+from pgbpm.cli.listing import actor_option, limit_option, listing
 from pgbpm.cli.output import emit, emit_json
 from pgbpm.cli.waking import wake_runners
-from pgbpm.cli.work import actor_option, limit_option, listing
 from pgbpm.db import Connection
 from pgbpm.errors import PgbpmError
 
