@@ -796,6 +796,7 @@ def test_outbox_and_reconcile(cli: Cli) -> None:
     )
     cli("outbox", "reconcile", "sending-1", "--outcome", "Perhaps", code=2)
     assert "DeliveryFailed: never came" in cli.text("dead-letters")
+    assert "DeliveryFailed: never came." in cli.text("incidents")
     (told,) = [r for r in cli.json("trail", "sending-1") if r["kind"] == "CommandReconciled"]
     assert (told["what"], told["note"]) == ("command reconciled: Failed", "never came")
     # By key, too, a repeated call gets the first answer.
