@@ -757,6 +757,11 @@ def test_a_failed_task_shows_the_type_of_its_exception(cli: Cli) -> None:
 # -- commands -----------------------------------------------------------------------------------
 
 
+def test_a_warning_says_what_to_type(cli: Cli, tmp_path: Path) -> None:
+    drawn = file(tmp_path, "early.bpmn", SENDING.replace("listener", "nobody-yet"))
+    assert "Register it with pgbpm destination before" in cli.text("check", drawn)
+
+
 def test_outbox_and_reconcile(cli: Cli) -> None:
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))

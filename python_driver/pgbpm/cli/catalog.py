@@ -10,6 +10,7 @@ import click
 import psycopg
 
 from pgbpm.cli.app import App, json_option, pass_app
+from pgbpm.cli.hints import in_commands
 from pgbpm.cli.listing import actor_option, listing
 from pgbpm.cli.output import emit, emit_json, show_error, table
 from pgbpm.cli.progress import with_progress
@@ -107,7 +108,7 @@ def _finding(file: Path | None, severity: str, found: Row) -> Row:
         "code": found.get("code"),
         "id": found.get("node_id") or found.get("flow_id"),
         "message": found["message"],
-        "hint": found.get("hint"),
+        "hint": in_commands(found.get("hint")),
     }
 
 
