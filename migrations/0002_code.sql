@@ -20091,6 +20091,7 @@ set enable_sort = off
 as $$
 declare
   v_slots bpm_core.claim_slot[];
+  r_claim record;
 begin
   -- A head that commits between this statement and the next lies behind the position; looking back finds it (law 12).
   v_slots := array(
@@ -20114,8 +20115,9 @@ begin
     claimed := array(select c from bpm_core.claim_ready_tasks(p_tenant_id, p_worker, v_slots, p_limit, p_lease, p_request_id, p_now) c);
     exhausted := cardinality(claimed) < p_limit;
   else
-    select c.claimed, c.limited into claimed, limited
-      from bpm_core.claim_within_quotas(p_tenant_id, p_worker, v_slots, p_slots[1].quotas, p_limit, p_lease, p_request_id, p_now) c;
+    r_claim := bpm_core.claim_within_quotas(p_tenant_id, p_worker, v_slots, p_slots[1].quotas, p_limit, p_lease, p_request_id, p_now);
+    claimed := r_claim.claimed;
+    limited := r_claim.limited;
   end if;
 end
 $$;
@@ -29604,7 +29606,7 @@ begin
   select t.*
     from (
       select h.at, h.process_instance_id, h.seq, h.kind, h.actor, bpm_core.trail_words(h.kind, h.to_state, h.detail), h.node_id, n.name, d.code || ' ' || v.version,
-             coalesce(h.detail ->> 'note', h.detail ->> 'reason'), x.evidence, x.facts, x.command, h.detail
+             coalesce(h.detail ->> 'note', h.detail ->> 'reason', h.detail #>> '{detail,reason}'), x.evidence, x.facts, x.command, h.detail
         from (select h.* from bpm_core.trail_step h
                where h.tenant_id = p_tenant_id and h.workflow_instance_id = any (v_workflows) and h.at >= v_since and h.seq > coalesce(p_after_seq, 0)
                order by h.seq
@@ -32548,6 +32550,7 @@ as $$
     when 'ReviewDecided' then case p_to_state when 'Approve' then 'approved the result' when 'Reject' then 'rejected the result' else 'returned the result' end
     when 'ReviewSuperseded' then 'what is reviewed has moved'
     when 'CommandWritten' then 'a command for ' || (p_detail ->> 'destination')
+    when 'CommandReconciled' then 'command reconciled: ' || p_to_state
     when 'IncidentOpened' then 'stopped: ' || (p_detail ->> 'code')
     when 'IncidentResolved' then 'driven again'
     else lower(regexp_replace(p_kind, '(?<=[a-z])(?=[A-Z])', ' ', 'g')) end

@@ -177,7 +177,8 @@ def _compare(known: Sequence[Migration], applied: list[Applied]) -> MigrationSta
             raise MigrationError(
                 f"{mine.name}.sql was edited after this database ran it"
                 f" (checksum {mine.checksum[:12]}, recorded {row.checksum[:12]})",
-                hint="restore the file; a change is a new migration",
+                hint="restore the file; a change is a new migration"
+                " (a database made by an unreleased version has to be made anew)",
             )
     done = {row.version for row in applied}
     pending = [m for m in known if m.version not in done]

@@ -15,6 +15,7 @@ set enable_sort = off
 as $$
 declare
   v_slots bpm_core.claim_slot[];
+  r_claim record;
 begin
   -- A head that commits between this statement and the next lies behind the position; looking back finds it (law 12).
   v_slots := array(
@@ -38,8 +39,9 @@ begin
     claimed := array(select c from bpm_core.claim_ready_tasks(p_tenant_id, p_worker, v_slots, p_limit, p_lease, p_request_id, p_now) c);
     exhausted := cardinality(claimed) < p_limit;
   else
-    select c.claimed, c.limited into claimed, limited
-      from bpm_core.claim_within_quotas(p_tenant_id, p_worker, v_slots, p_slots[1].quotas, p_limit, p_lease, p_request_id, p_now) c;
+    r_claim := bpm_core.claim_within_quotas(p_tenant_id, p_worker, v_slots, p_slots[1].quotas, p_limit, p_lease, p_request_id, p_now);
+    claimed := r_claim.claimed;
+    limited := r_claim.limited;
   end if;
 end
 $$;

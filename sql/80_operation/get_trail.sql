@@ -56,7 +56,7 @@ begin
   select t.*
     from (
       select h.at, h.process_instance_id, h.seq, h.kind, h.actor, bpm_core.trail_words(h.kind, h.to_state, h.detail), h.node_id, n.name, d.code || ' ' || v.version,
-             coalesce(h.detail ->> 'note', h.detail ->> 'reason'), x.evidence, x.facts, x.command, h.detail
+             coalesce(h.detail ->> 'note', h.detail ->> 'reason', h.detail #>> '{detail,reason}'), x.evidence, x.facts, x.command, h.detail
         from (select h.* from bpm_core.trail_step h
                where h.tenant_id = p_tenant_id and h.workflow_instance_id = any (v_workflows) and h.at >= v_since and h.seq > coalesce(p_after_seq, 0)
                order by h.seq

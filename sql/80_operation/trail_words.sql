@@ -26,6 +26,7 @@ as $$
     when 'ReviewDecided' then case p_to_state when 'Approve' then 'approved the result' when 'Reject' then 'rejected the result' else 'returned the result' end
     when 'ReviewSuperseded' then 'what is reviewed has moved'
     when 'CommandWritten' then 'a command for ' || (p_detail ->> 'destination')
+    when 'CommandReconciled' then 'command reconciled: ' || p_to_state
     when 'IncidentOpened' then 'stopped: ' || (p_detail ->> 'code')
     when 'IncidentResolved' then 'driven again'
     else lower(regexp_replace(p_kind, '(?<=[a-z])(?=[A-Z])', ' ', 'g')) end

@@ -782,6 +782,10 @@ def test_outbox_and_reconcile(cli: Cli) -> None:
     )
     cli.database.rows("select * from bpm.tick()")
     assert {row["state"] for row in cli.json("outbox")} == {"Unknown"}
+    unknown = by_key(cli.json("outbox", "unknown"))
+    assert [row["business_key"] for row in unknown] == ["sending-1", "sending-2"]
+    nothing_settled = cli("outbox", "again", "sending-3", "--reason", "lost", code=1)
+    assert "no command that is Sent or Failed fits 'sending-3'" in nothing_settled.stderr
     settled = cli.json(
         "outbox", "reconcile", commands[1]["command_id"], "--outcome", "Sent",
         "--var", "found=true", "--reason", "asked them",
@@ -791,7 +795,15 @@ def test_outbox_and_reconcile(cli: Cli) -> None:
         "outbox", "reconcile", "sending-1", "--outcome", "Failed", "--reason", "never came"
     )
     cli("outbox", "reconcile", "sending-1", "--outcome", "Perhaps", code=2)
+    assert "DeliveryFailed: never came" in cli.text("dead-letters")
+    assert "DeliveryFailed: never came." in cli.text("incidents")
+    (told,) = [r for r in cli.json("trail", "sending-1") if r["kind"] == "CommandReconciled"]
+    assert (told["what"], told["note"]) == ("command reconciled: Failed", "never came")
+    # By key, too, a repeated call gets the first answer.
+    assert "Failed" in cli.text("outbox", "reconcile", "sending-1", "--outcome", "Failed")
     assert "no commands of unknown fate" in cli.text("outbox", "unknown")
+    by_its_key = cli.json("outbox", "again", "sending-1", "--reason", "lost there")
+    assert (by_its_key["again_of"], by_its_key["is_new"]) == (commands[0]["command_id"], True)
     again = cli.json("outbox", "again", commands[1]["command_id"], "--reason", "lost there")
     assert (again["again_of"], again["is_new"]) == (commands[1]["command_id"], True)
     assert cli.json("turn", "listener", "Open", "--reason", "they move")["state"] == "Open"

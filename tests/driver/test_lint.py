@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from tests.lint import spot, sql_rules
+from tests.lint import merges, spot, sql_rules
 
 from pgbpm.resources import sql_dir
 
@@ -108,3 +108,16 @@ def test_every_file_that_may_build_sql_still_does() -> None:
         assert files, f"{name} is gone: take it off DYNAMIC_SQL"
         code = "".join(sql_rules.SqlFile.read(file).code for file in files)
         assert sql_rules.builds_sql(code), f"{name} builds no SQL: take it off DYNAMIC_SQL"
+
+
+def test_what_a_merge_left_is_found(tmp_path: Path) -> None:
+    (tmp_path / "docs").mkdir()
+    (tmp_path / "README.md").write_text("Title\n=======\n", encoding="utf-8")
+    (tmp_path / "docs" / "a.md").write_text(
+        f"one\n{'<' * 7} HEAD\ntwo\n{'=' * 7}\nthree\n{'>' * 7} main\n", encoding="utf-8"
+    )
+    place = tmp_path / "docs" / "a.md"
+    assert merges.check_tree(tmp_path) == [
+        f"{place}:2: a merge left {'<' * 7} HEAD",
+        f"{place}:6: a merge left {'>' * 7} main",
+    ]

@@ -10,7 +10,7 @@ from pathlib import Path
 
 from pgbpm import migrations, schema_diff
 from pgbpm.devtools import baseline
-from tests.lint import spot, sql_rules
+from tests.lint import merges, spot, sql_rules
 
 CHECKOUT = Path(__file__).resolve().parents[2]
 PYTHON_PLACES = [
@@ -66,6 +66,7 @@ CHECKS: dict[str, Callable[[], list[str]]] = {
     "rules of sql/": sql_rules_of_ours,
     "pgspot": security,
     "migrations": migrations_are_finished,
+    "merges": lambda: merges.check_tree(CHECKOUT),
 }
 
 

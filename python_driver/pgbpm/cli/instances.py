@@ -364,13 +364,18 @@ def trail(app: App, instance: str, limit: int, as_json: bool) -> None:
         click.echo(f"({limit} shown; more with --limit)")
 
 
+# The receipt is that of now: once where it came or was found, not at each step on the way there.
+_KINDS_WITH_RECEIPT = {"CommandSent", "CommandFailed", "CommandReconciled"}
+
+
 def _trail_line(row: Row) -> Row:
     """One line of the page: what is told about a step, in a few words."""
     said = [row["note"]] if row["note"] else []
     if row["command"] is not None:
         command = row["command"]
         said.append(f"{command['command_id']} {command['state']}")
-        said += [json.dumps(command["receipt"], ensure_ascii=False)] if command["receipt"] else []
+        if command["receipt"] and row["kind"] in _KINDS_WITH_RECEIPT:
+            said.append(json.dumps(command["receipt"], ensure_ascii=False))
     said += [piece["object_key"] or piece["sha256"] for piece in row["evidence"] or []]
     said += [f"{f['subject']} {f['name']}={json.dumps(f['value'])}" for f in row["facts"] or []]
     return {

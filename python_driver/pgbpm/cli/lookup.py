@@ -28,6 +28,7 @@ class Kind:
     is_open: str = "true"
     key_column: str = "business_key"
     key_name: str = "business key"
+    elsewhere: str = ""
 
     def find(self, conn: Connection, tenant: str, typed: str, closed: Kind | None = None) -> str:
         """The id of the only row that ``typed`` means.
@@ -53,7 +54,8 @@ class Kind:
         if not rows:
             raise PgbpmError(
                 f"no {self.name} fits {typed!r}",
-                hint=f"give its id, the beginning of it (6 digits or more), or the {self.key_name}",
+                hint=f"give its id, the beginning of it (6 digits or more), or the {self.key_name}"
+                f"{self.elsewhere}",
             )
         ids = ", ".join(str(row["id"]) for row in rows[:_MOST_SHOWN])
         more = ", …" if len(rows) > _MOST_SHOWN else ""
@@ -85,7 +87,10 @@ class Kind:
         return list(conn.execute(query, [tenant, *values, _MOST_SHOWN + 1]))
 
 
-INSTANCE = Kind("process instance", "instance", "process_instance_id")
+INSTANCE = Kind(
+    "process instance", "instance", "process_instance_id",
+    elsewhere="; of one that retention removed pgbpm trail tells",
+)  # fmt: skip
 RUNNING = Kind(
     "running process instance", "instance", "process_instance_id",
     "v.status in ('Running', 'Suspended')",
@@ -102,8 +107,13 @@ ANY_REVIEW = Kind("review", "review", "review_id")
 REVIEW = Kind("open review", "review", "review_id", "v.state = 'Open'")
 INCIDENT = Kind("open incident", "incident", "incident_id", "v.state = 'Open'")
 DEAD_LETTER = Kind("open dead letter", "dead_letter", "dead_letter_id", "v.state = 'Open'")
-COMMAND = Kind(
-    "command", "command", "command_id", "v.state in ('Unknown', 'Reconciling', 'Manual')"
+ANY_COMMAND = Kind("command", "command", "command_id")
+UNKNOWN_COMMAND = Kind(
+    "command of unknown fate", "command", "command_id",
+    "v.state in ('Unknown', 'Reconciling', 'Manual')",
+)  # fmt: skip
+SETTLED_COMMAND = Kind(
+    "command that is Sent or Failed", "command", "command_id", "v.state in ('Sent', 'Failed')"
 )
 EVENT = Kind(
     "event that waits or failed", "event", "event_id", "v.dispatch_state in ('Pending', 'Failed')",

@@ -6,7 +6,7 @@ import click
 
 from pgbpm.cli.app import App, json_option, pass_app
 from pgbpm.cli.listing import actor_option, limit_option, listing
-from pgbpm.cli.lookup import COMMAND
+from pgbpm.cli.lookup import ANY_COMMAND, SETTLED_COMMAND, UNKNOWN_COMMAND
 from pgbpm.cli.output import emit
 from pgbpm.cli.values import variables_of, variables_options
 from pgbpm.cli.waking import wake_runners
@@ -77,8 +77,9 @@ def reconcile(
     """
     receipt = variables_of(variables, pairs)
     with app.connect() as conn:
+        found = UNKNOWN_COMMAND.find(conn, app.tenant, command, closed=ANY_COMMAND)
         row = app.call(
-            conn, "reconcile_command", p_command_id=COMMAND.find(conn, app.tenant, command),
+            conn, "reconcile_command", p_command_id=found,
             p_outcome=outcome, p_receipt=receipt or None, p_reason=reason, p_actor=actor,
         )[0]  # fmt: skip
         wake_runners(conn)
@@ -93,12 +94,19 @@ def unknown(app: App, limit: int, as_json: bool) -> None:
     """List commands of which nobody knows whether they arrived: why, and what happens next."""
     listing(
         app,
-        "select u.* from bpm.unknown_command u where u.tenant_id = %(tenant)s"
-        " order by u.first_sent_at limit %(limit)s",
+        """
+        select u.*, c.business_key, concat_ws(' ', u.reason, u.detail ->> 'status') as why
+          from bpm.unknown_command u
+          left join lateral (
+            select c.business_key from bpm.command c
+             where c.tenant_id = u.tenant_id and c.command_id = u.command_id) c on true
+         where u.tenant_id = %(tenant)s
+         order by u.first_sent_at limit %(limit)s
+        """,
         {"limit": limit},
         {
-            "id": "command_id", "to": "destination_code", "state": "state", "reason": "reason",
-            "next": "next_step", "at": "next_at", "not again": "why_not_again",
+            "id": "command_id", "key": "business_key", "to": "destination_code", "state": "state",
+            "reason": "why", "next": "next_step", "at": "next_at", "not again": "why_not_again",
         },
         as_json,
         "no commands of unknown fate",
@@ -125,8 +133,9 @@ def again(
     The receiver cannot tell that it is the same.
     """
     with app.connect() as conn:
+        found = SETTLED_COMMAND.find(conn, app.tenant, command, closed=ANY_COMMAND)
         row = app.call(
-            conn, "send_again", p_command_id=COMMAND.find(conn, app.tenant, command),
+            conn, "send_again", p_command_id=found,
             p_reason=reason, p_idempotency_key=idempotency_key, p_actor=actor,
         )[0]  # fmt: skip
         wake_runners(conn)

@@ -20,8 +20,16 @@ def incident_reason(incident: Row) -> str:
         kind, words = str(error["type"]), str(error["message"])
         if kind not in message and message.endswith(words):
             return f"{message.removesuffix(words)}{kind}: {words}"
+    elif isinstance(error, Mapping) and "command" in detail and (answer := _answer(error)):
+        return f"{message.rstrip('.')}: {answer.rstrip('.')}."
     seen = list(dict.fromkeys(_seen(detail)))
     return f"{message.rstrip('.')}: {', '.join(seen)}." if seen else message
+
+
+def _answer(error: Row) -> str:
+    """What is known of a command that failed: words, or what the receiver answered."""
+    words = error.get("message") or error.get("reason")
+    return str(words or " ".join(str(error[k]) for k in ("outcome", "status") if k in error))
 
 
 def incident_steps(incident: Row, key: str, state: Row | None = None) -> str:

@@ -42,9 +42,14 @@ def list_dead_letters(app: App, everything: bool, limit: int, as_json: bool) -> 
         """
         select d.dead_letter_id, d.process_instance_id, d.business_key, d.kind, d.task_id,
                d.incident_id, d.error, d.state, d.created_at, d.closed_by, d.closed_at,
-               coalesce(concat_ws(': ', d.error ->> 'type', nullif(d.error ->> 'message', '')),
+               coalesce(nullif(concat_ws(': ', coalesce(d.error ->> 'type', d.error ->> 'code'),
+                                         coalesce(nullif(d.error ->> 'message', ''), e.said)), ''),
                         d.error #>> '{}') as reason
           from bpm.dead_letter d
+         cross join lateral (
+            select coalesce(d.error #>> '{error,message}', d.error #>> '{error,reason}',
+                            nullif(concat_ws(' ', d.error #>> '{error,outcome}',
+                                             d.error #>> '{error,status}'), '')) as said) e
          where d.tenant_id = %(tenant)s and (%(everything)s or d.state = 'Open')
          order by d.dead_letter_id limit %(limit)s
         """,
