@@ -18814,6 +18814,7 @@ $$;
 -- from 40_flow/tick_inbox.sql
 -- Applies what is due in the inbox, oldest first per target. Picks unlocked, locks the instances nobody holds, then the rows; then the same with processes of
 -- several workflows, which come after instances in the lock order.
+-- Rows of what somebody holds are passed over, ten times the limit at most: one transaction that lasts must not keep all others waiting.
 -- Returns:  tick_result: rows done, the next position, when the next falls due. Locks: workflow_instance skip locked, inbox, process_instance skip locked.
 create or replace function bpm_core.tick_inbox(
   p_tenant_id text, p_limit integer, p_position bpm_core.pick_position, p_now timestamptz)
@@ -18831,29 +18832,42 @@ declare
   v_found  bpm_core.candidate[];
   v_locked uuid[];
   v_others uuid[];
+  v_from   bpm_core.candidate;
   v_last   bpm_core.candidate;
+  v_count  integer;
+  v_all    boolean := true;
 begin
   select s.* into r_scan from bpm_core.pick_start(p_position, p_now) s;
-  v_found := array(
-    select row(i.available_at, i.id, i.target_id)::bpm_core.candidate
-      from bpm_core.inbox i
-     where i.tenant_id = p_tenant_id and i.available_at <= p_now and (i.available_at, i.id) > (r_scan.from_at, r_scan.from_id)
-     order by i.available_at, i.id
-     limit p_limit);
+  v_from := row(r_scan.from_at, r_scan.from_id, null)::bpm_core.candidate;
   v_result.done := 0;
-  if cardinality(v_found) > 0 then
+  for v_round in 1 .. 10 loop
+    v_found := array(
+      select row(i.available_at, i.id, i.target_id)::bpm_core.candidate
+        from bpm_core.inbox i
+       where i.tenant_id = p_tenant_id and i.available_at <= p_now and (i.available_at, i.id) > (v_from.at, v_from.id)
+       order by i.available_at, i.id
+       limit p_limit - v_result.done);
+    exit when v_found = '{}';
     v_locked := bpm_core.try_lock_instances(p_tenant_id, array(select c.instance_id from unnest(v_found) c));
-    v_result.done := bpm_core.apply_inbox_soon(p_tenant_id, array(select c.id from unnest(v_found) c where c.instance_id = any (v_locked)));
+    v_count := bpm_core.apply_inbox_soon(p_tenant_id, array(select c.id from unnest(v_found) c where c.instance_id = any (v_locked)));
     v_others := array(select c.instance_id from unnest(v_found) c where c.instance_id <> all (v_locked));
     if cardinality(v_others) > 0 then
       v_others := bpm_core.try_lock_processes(p_tenant_id, v_others);
-      v_result.done := v_result.done + bpm_core.apply_inbox_soon(p_tenant_id, array(select c.id from unnest(v_found) c where c.instance_id = any (v_others)));
+      v_count := v_count + bpm_core.apply_inbox_soon(p_tenant_id, array(select c.id from unnest(v_found) c where c.instance_id = any (v_others)));
       v_locked := v_locked || v_others;
     end if;
-    v_last := case when v_result.done = cardinality(v_found) then bpm_core.last_handled(v_found, v_locked) end;
-  end if;
+    v_result.done := v_result.done + v_count;
+    v_all := v_all and v_count = cardinality(v_found);
+    -- The position stays where something was left.
+    if v_round = 1 and v_all then
+      v_last := bpm_core.last_handled(v_found, v_locked);
+    end if;
+    -- With a process locked no further instance is: they come first in the lock order.
+    exit when v_all or v_result.done >= p_limit or v_others <> '{}';
+    v_from := v_found[cardinality(v_found)];
+  end loop;
   v_result.next_position := bpm_core.pick_end(p_position, r_scan.look_back, r_scan.settled, r_scan.whole, v_last.at, v_last.id,
-                                     cardinality(v_found) < p_limit and cardinality(v_found) = v_result.done, p_now);
+                                     v_all and v_result.done < p_limit, p_now);
   v_result.next_due_at := (
     select i.available_at
       from bpm_core.inbox i
@@ -18971,6 +18985,7 @@ $$;
 
 -- from 40_flow/tick_tokens.sql
 -- Goes on with parked tokens; sets those of suspended instances aside. Picks unlocked, locks the instances nobody holds, then claims by compare-and-set.
+-- Those of instances somebody holds are passed over, ten times the limit at most: one transaction that lasts must not keep all others waiting.
 -- Returns:  tick_result: rows done, the next position, when the next falls due. Locks: workflow_instance skip locked.
 create or replace function bpm_core.tick_tokens(
   p_tenant_id text, p_limit integer, p_position bpm_core.pick_position, p_now timestamptz)
@@ -18988,26 +19003,37 @@ declare
   v_found  bpm_core.candidate[];
   v_locked uuid[];
   v_ours   uuid[];
+  v_from   bpm_core.candidate;
   v_last   bpm_core.candidate;
+  v_count  integer;
+  v_all    boolean := true;
 begin
   select s.* into r_scan from bpm_core.pick_start(p_position, p_now) s;
-  v_found := array(
-    select row(t.ready_at, t.id, t.workflow_instance_id)::bpm_core.candidate
-      from bpm_core.token t
-     where t.state = 'Ready' and t.tenant_id = p_tenant_id and t.ready_at <= p_now and (t.ready_at, t.id) > (r_scan.from_at, r_scan.from_id)
-     order by t.ready_at, t.id
-     limit p_limit);
+  v_from := row(r_scan.from_at, r_scan.from_id, null)::bpm_core.candidate;
   v_result.done := 0;
-  if cardinality(v_found) > 0 then
+  for v_round in 1 .. 10 loop
+    v_found := array(
+      select row(t.ready_at, t.id, t.workflow_instance_id)::bpm_core.candidate
+        from bpm_core.token t
+       where t.state = 'Ready' and t.tenant_id = p_tenant_id and t.ready_at <= p_now and (t.ready_at, t.id) > (v_from.at, v_from.id)
+       order by t.ready_at, t.id
+       limit p_limit - v_result.done);
+    exit when v_found = '{}';
     v_locked := bpm_core.try_lock_instances(p_tenant_id, array(select c.instance_id from unnest(v_found) c));
     perform bpm_core.bump_instances(p_tenant_id, v_locked);
     v_ours := array(select c.id from unnest(v_found) c where c.instance_id = any (v_locked));
-    v_result.done := bpm_core.shelve_tokens(p_tenant_id, v_ours) + bpm_core.resume_unheld(p_tenant_id, v_ours);
+    v_count := bpm_core.shelve_tokens(p_tenant_id, v_ours) + bpm_core.resume_unheld(p_tenant_id, v_ours);
+    v_result.done := v_result.done + v_count;
+    v_all := v_all and v_count = cardinality(v_found);
     -- The position stays where something was left.
-    v_last := case when v_result.done = cardinality(v_ours) then bpm_core.last_handled(v_found, v_locked) end;
-  end if;
+    if v_round = 1 and v_count = cardinality(v_ours) then
+      v_last := bpm_core.last_handled(v_found, v_locked);
+    end if;
+    exit when v_all or v_result.done >= p_limit;
+    v_from := v_found[cardinality(v_found)];
+  end loop;
   v_result.next_position := bpm_core.pick_end(p_position, r_scan.look_back, r_scan.settled, r_scan.whole, v_last.at, v_last.id,
-                                     cardinality(v_found) < p_limit and cardinality(v_found) = v_result.done, p_now);
+                                     v_all and v_result.done < p_limit, p_now);
   v_result.next_due_at := (
     select t.ready_at
       from bpm_core.token t
@@ -23159,6 +23185,7 @@ $$;
 
 -- from 50_work/tick_leases.sql
 -- The reaper: leases that ran out are failures of kind LeaseExpired. Picks unlocked, locks the instances nobody holds, then the tasks, then looks again.
+-- Those of instances somebody holds are passed over, ten times the limit at most: one transaction that lasts must not keep all others waiting.
 -- Returns:  tick_result: rows done, the next position. Not when the next falls due: finding out would walk every entry of the index that
 --           was given up before its time, and these come with every poll anyway.
 -- Writes:   as settle_failures. Locks: workflow_instance skip locked, then task_instance.
@@ -23179,17 +23206,22 @@ declare
   v_found    bpm_core.candidate[];
   v_locked   uuid[];
   v_failures bpm_core.failure[];
+  v_from     bpm_core.candidate;
   v_last     bpm_core.candidate;
+  v_count    integer;
+  v_all      boolean := true;
 begin
   select s.* into r_scan from bpm_core.pick_start(p_position, p_now) s;
-  v_found := array(
-    select row(t.lease_until, t.id, t.workflow_instance_id)::bpm_core.candidate
-      from bpm_core.task_instance t
-     where t.state = 'Executing' and t.tenant_id = p_tenant_id and t.lease_until <= p_now and (t.lease_until, t.id) > (r_scan.from_at, r_scan.from_id)
-     order by t.lease_until, t.id
-     limit p_limit);
+  v_from := row(r_scan.from_at, r_scan.from_id, null)::bpm_core.candidate;
   v_result.done := 0;
-  if cardinality(v_found) > 0 then
+  for v_round in 1 .. 10 loop
+    v_found := array(
+      select row(t.lease_until, t.id, t.workflow_instance_id)::bpm_core.candidate
+        from bpm_core.task_instance t
+       where t.state = 'Executing' and t.tenant_id = p_tenant_id and t.lease_until <= p_now and (t.lease_until, t.id) > (v_from.at, v_from.id)
+       order by t.lease_until, t.id
+       limit p_limit - v_result.done);
+    exit when v_found = '{}';
     v_locked := bpm_core.try_lock_instances(p_tenant_id, array(select c.instance_id from unnest(v_found) c));
     perform bpm_core.lock_tasks(p_tenant_id, array(select c.id from unnest(v_found) c where c.instance_id = any (v_locked)));
     -- The clock once more, after the locks: it is what history will say.
@@ -23200,11 +23232,16 @@ begin
         from unnest(v_found) c
        cross join lateral (select t.* from bpm_core.task_instance t where t.tenant_id = p_tenant_id and t.id = c.id offset 0) t
        where c.instance_id = any (v_locked) and t.state = 'Executing' and t.lease_until <= v_now);
-    v_result.done := (select count(*)::integer from bpm_core.settle_failures(p_tenant_id, v_failures, true, v_now));
-    v_last := bpm_core.last_handled(v_found, v_locked);
-  end if;
+    v_count := (select count(*)::integer from bpm_core.settle_failures(p_tenant_id, v_failures, true, v_now));
+    v_result.done := v_result.done + v_count;
+    v_all := v_all and v_count = cardinality(v_found);
+    -- The position stays where something was left.
+    v_last := case when v_round = 1 then bpm_core.last_handled(v_found, v_locked) else v_last end;
+    exit when v_all or v_result.done >= p_limit;
+    v_from := v_found[cardinality(v_found)];
+  end loop;
   v_result.next_position := bpm_core.pick_end(p_position, r_scan.look_back, r_scan.settled, r_scan.whole, v_last.at, v_last.id,
-                                     cardinality(v_found) < p_limit and cardinality(v_found) = v_result.done, p_now);
+                                     v_all and v_result.done < p_limit, p_now);
   return v_result;
 end
 $$;
@@ -32368,6 +32405,10 @@ begin
   v_limit := coalesce(p_limit, (bpm_core.setting_value('engine.timer_batch_size', '100'))::integer);
   perform bpm_core.check_picker('tick', v_limit, null);
   perform bpm_core.check_positions(p_positions, 'object');
+  -- Those of a claim have levels where ours have fields; names we do not know would otherwise pass.
+  if exists (select from jsonb_each(nullif(p_positions, 'null')) p where not bpm_core.has_position_keys(p.value)) then
+    perform bpm_core.fail_position();
+  end if;
   done := '{}';
   positions := '{}';
   foreach v_kind in array array['timers', 'inbox', 'tokens', 'leases', 'messages', 'commands', 'unknown', 'events', 'rules', 'domain_events', 'decisions', 'approvals'] loop

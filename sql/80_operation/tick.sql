@@ -22,6 +22,10 @@ begin
   v_limit := coalesce(p_limit, (bpm_core.setting_value('engine.timer_batch_size', '100'))::integer);
   perform bpm_core.check_picker('tick', v_limit, null);
   perform bpm_core.check_positions(p_positions, 'object');
+  -- Those of a claim have levels where ours have fields; names we do not know would otherwise pass.
+  if exists (select from jsonb_each(nullif(p_positions, 'null')) p where not bpm_core.has_position_keys(p.value)) then
+    perform bpm_core.fail_position();
+  end if;
   done := '{}';
   positions := '{}';
   foreach v_kind in array array['timers', 'inbox', 'tokens', 'leases', 'messages', 'commands', 'unknown', 'events', 'rules', 'domain_events', 'decisions', 'approvals'] loop

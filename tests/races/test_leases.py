@@ -222,6 +222,35 @@ def test_a_requeued_branch_still_meets_the_other_at_the_join(database: TestDatab
     assert kit.status_of(database, process) == "Completed"
 
 
+HOLD = "select from bpm_core.workflow_instance w where w.process_instance_id = %s for no key update"
+TICK = "select * from bpm.tick(1)"
+
+
+def test_what_somebody_holds_keeps_no_others_waiting(database: TestDatabase) -> None:
+    """The oldest lease that ran out, and the oldest row of the inbox, are of an instance somebody
+    holds: the next one's turn comes, also when a tick takes only one."""
+    first, second = kit.start(database, "line", 2)
+    with Session(database) as worker:
+        assert len(claim(worker, ["once"], lease="30 seconds")) == 1
+        assert len(claim(worker, ["once"], lease="31 seconds")) == 1
+        worker.do(
+            "insert into bpm_core.inbox"
+            " (id, target_kind, target_id, kind, payload, available_at)"
+            " select bpm_core.new_id(), 'WorkflowInstance', i.workflow_instance_id, 'Sweep', '{}',"
+            "        bpm_core.now() from bpm.instance i where i.process_instance_id = any (%s)"
+            " order by i.process_instance_id",
+            [first, second],
+        )
+        _advance(database, 40)
+        with kit.holding(database, HOLD, first):
+            done = [worker.one(TICK)["done"] for _ in range(2)]
+            assert [(d["leases"], d["inbox"]) for d in done] == [(1, 1), (0, 0)]
+        done = [worker.one(TICK)["done"] for _ in range(2)]
+        assert [(d["leases"], d["inbox"]) for d in done] == [(1, 1), (0, 0)]
+        _advance(database, 600)
+    kit.run_out(database, ["once"])
+
+
 def test_a_lost_answer_is_given_again(database: TestDatabase) -> None:
     """A-11: the caller repeats complete_task, in turn and while the first call is still running."""
     (process,) = kit.start(database, "line")

@@ -70,7 +70,7 @@ def _due_token(database: TestDatabase) -> None:
 def _due_effect(database: TestDatabase) -> None:
     _, approval = _approval(database, "caught")
     database.rows(
-        "select bpm_core.cast_vote(a, 'Approved', 'boss', null, null)"
+        "select bpm_core.cast_vote(a, 'Approved', 'boss', null, null, null)"
         "  from bpm_core.approval_record a where a.id = %s",
         [approval],
     )
@@ -129,8 +129,8 @@ def test_several_runners_poll_one_approval_effect(database: TestDatabase, decisi
         process, approval = _approval(database, "caught")
         # The decision alone, as it stands when its maker dies before the effect.
         database.rows(
-            "select bpm_core.cast_vote(a, %s, 'boss', null, null) from bpm_core.approval_record a"
-            " where a.id = %s",
+            "select bpm_core.cast_vote(a, %s, 'boss', null, null, null)"
+            " from bpm_core.approval_record a where a.id = %s",
             [decision, approval],
         )
         assert kit.standing(database, process) == ["act Waiting"]
@@ -221,6 +221,33 @@ def test_several_runners_poll_one_parked_token(database: TestDatabase) -> None:
             eye.do("select bpm.run_until_idle()")
         assert kit.standing(database, process) == ["read Waiting"]
         assert len(kit.history(database, process, "MessageReceived")) == 1
+    kit.run_out(database, ["read"])
+
+
+def test_a_parked_token_somebody_holds_keeps_no_other_waiting(database: TestDatabase) -> None:
+    """The one parked first is of an instance somebody holds: the next one's turn comes."""
+    keys = [f"parked-{next(_numbers)}" for _ in range(2)]
+    processes = [
+        database.rows("select * from bpm.start_process('letters', '{}', %s)", [key])[0]
+        for key in keys
+    ]
+    with Session(database) as sender, sender.transaction():
+        for key in keys:
+            sender.do("select * from bpm.correlate_message('letter', %s)", key)
+        kit.run_out(database, ["go"])
+    first, second = (str(process["process_instance_id"]) for process in processes)
+    assert kit.standing(database, first) == kit.standing(database, second) == ["letter Ready"]
+    database.rows("select bpm.advance_clock('1 second')")
+    hold = (
+        "select from bpm_core.workflow_instance w where w.process_instance_id = %s"
+        " for no key update"
+    )
+    tick = "select * from bpm.tick(1)"
+    with kit.holding(database, hold, first):
+        assert [database.rows(tick)[0]["done"]["tokens"] for _ in range(2)] == [1, 0]
+        assert kit.standing(database, first) == ["letter Ready"]
+    database.rows("select bpm.run_until_idle()")
+    assert kit.standing(database, first) == kit.standing(database, second) == ["read Waiting"]
     kit.run_out(database, ["read"])
 
 
