@@ -175,14 +175,14 @@ select set_eq(
            ('inclusive_join'), ('compensation_record'), ('timer'), ('subscription'), ('message'), ('incident'), ('task_instance'), ('task_comment'), ('execution'), ('result'),
            ('rejected_result'), ('task_evidence'), ('result_evidence'), ('dead_letter'), ('approval_record'), ('approval_vote'), ('review'), ('outbox'), ('delivery_attempt'),
            ('event_process_instance'), ('task_event'),
-           ('history_event'), ('fact')$$, 'tables of instances: all but the last two are emptied by bpm_core.remove_instances');
+           ('history_event'), ('fact'), ('quota_slot')$$, 'tables of instances: all but the last three are emptied by bpm_core.remove_instances; no task of what has ended holds a slot (I-29)');
 
 -- What grows is vacuumed in time, what is removed above all.
 select set_eq(
   $$select c.relname::text from pg_class c
      where c.relnamespace = 'bpm_core'::regnamespace and c.relkind = 'r' and not exists (select from unnest(c.reloptions) o where o like 'autovacuum\_vacuum%')$$,
   $$values ('destination'), ('inclusive_flow'), ('inclusive_reach'), ('instance_migration'), ('process_definition'), ('process_version'), ('process_workflow_binding'),
-           ('role_definition'), ('role_version'), ('routing_rule'), ('routing_state'), ('session_scope_link'), ('setting'), ('task_definition'), ('task_level'), ('task_version'), ('tenant'),
+           ('role_definition'), ('role_version'), ('routing_rule'), ('routing_state'), ('session_scope_link'), ('setting'), ('task_definition'), ('task_level'), ('task_quota'), ('task_version'), ('tenant'),
            ('tenant_grant'), ('schema_migrations'), ('test_clock'), ('token_transition'), ('workflow_definition'), ('workflow_flow'), ('workflow_node'), ('workflow_task_binding'), ('workflow_version')$$,
   'only what is small and seldom written has no autovacuum settings');
 select from bpm.maintain_partitions(40);
