@@ -18,6 +18,7 @@ begin
     when transaction_rollback or lock_not_available or operator_intervention or insufficient_resources or system_error then
       raise;
     when others then
+      raise warning 'The direct way raised %: %. The general way was taken.', sqlstate, sqlerrm;
       v_leaving := bpm_core.insert_starts(p_tenant_id, p_starts, p_actor, p_now, false);
   end;
   if v_leaving is not null then

@@ -93,7 +93,9 @@ begin
     when transaction_rollback or lock_not_available or operator_intervention or insufficient_resources or system_error then
       raise;
     when others then
-      return '{}'::bpm_core.step[];  -- the general way finds out whose fault it is
+      -- The general way finds out whose fault it is. Where nothing raises there, this is all that tells of it.
+      raise warning 'The direct way raised %: %. The general way was taken.', sqlstate, sqlerrm;
+      return '{}'::bpm_core.step[];
   end;
   if v_steps is null then
     return '{}'::bpm_core.step[];

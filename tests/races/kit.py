@@ -54,8 +54,14 @@ class Session:
     def _connect(self) -> None:
         self.conn: Connection = self._database.connect()
         self.pid: int = self.conn.info.backend_pid
+        self.warnings: list[str] = []
+        self.conn.add_notice_handler(self._note)
         for name, value in self._settings.items():
             self.conn.execute("select set_config(%s, %s, false)", [name, value])
+
+    def _note(self, notice: psycopg.errors.Diagnostic) -> None:
+        if notice.severity_nonlocalized == "WARNING":
+            self.warnings.append(notice.message_primary or "")
 
     def reconnect(self) -> None:
         """Connect anew after the connection was lost; a server that restarts is waited for."""
