@@ -179,6 +179,8 @@ class Engine(RuleBasedStateMachine):
             "truncate bpm_core.business_case, bpm_core.process_instance, bpm_core.message,"
             " bpm_core.inbox, bpm_core.idempotency_key, bpm_core.history_event, bpm_core.execution,"
             " bpm_core.result, bpm_core.parallel_join, bpm_core.parallel_join_arrival,"
+            " bpm_core.task_instance, bpm_core.approval_record, bpm_core.timer,"
+            " bpm_core.subscription, bpm_core.review,"
             " bpm_core.event cascade"
         )
         items = [

@@ -233,7 +233,7 @@ def test_without_the_instance_lock_the_ends_are_told_wrong(fresh_database: TestD
     kit.deploy(fresh_database, RACING_ENDS)
     kit.mutate(
         fresh_database,
-        "bpm_core.lock_instances(text,uuid[])",
+        "bpm_core.lock_instances_of_tasks(text,uuid[])",
         r"begin.*end",
         "begin return array[]::uuid[]; end",
     )
