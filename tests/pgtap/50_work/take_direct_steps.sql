@@ -4,9 +4,9 @@ select plan(12);
 
 -- Which flows
 select test.deploy('direct', test.service('one') || test.service('two') || test.service('told', 'bpm:priority="${p}"')
-  || test.service('held') || '<boundaryEvent id="late" attachedToRef="held"><timerEventDefinition><timeDuration>PT1H</timeDuration></timerEventDefinition></boundaryEvent>'
+  || test.service('before') || test.service('after') || test.service('held') || '<boundaryEvent id="late" attachedToRef="held"><timerEventDefinition><timeDuration>PT1H</timeDuration></timerEventDefinition></boundaryEvent>'
   || test.service('last') || '<parallelGateway id="fork"/><endEvent id="end"/><endEvent id="too_late"/><endEvent id="other"/>'
-  || test.flows('start>one', 'one>two', 'two>told', 'told>held', 'held>fork', 'fork>last', 'fork>other', 'last>end', 'late>too_late')) \gset
+  || test.flows('start>one', 'one>two', 'two>told', 'told>before', 'before>held', 'held>after', 'after>fork', 'fork>last', 'fork>other', 'last>end', 'late>too_late')) \gset
 select is((select array_agg(f.flow_id order by f.flow_id) from bpm_core.workflow_flow f where f.is_direct), '{last_end,one_two,start_one}',
   'from a start or a service task straight to a service task or an end; not where something is evaluated, armed, forked');
 select test.deploy('joined', test.service('one') || test.service('two') || '<parallelGateway id="fork"/><parallelGateway id="join"/><endEvent id="end"/>' || test.service('last')
