@@ -35,7 +35,7 @@ select results_eq($$select c.subject, c.detail ->> 'union' from bpm.check_invari
 drop view bpm.made_of_two;
 
 -- What is made later, by a database that may have been made last month.
-select bpm_core.months_as_installed() \g /dev/null
+select test.months_as_installed() \g /dev/null
 create temp table before on commit drop as select name from tables;
 select is((select count(*) from bpm.maintain_partitions(30) where action = 'Created'), 6::bigint, 'partitions are made');
 select results_eq(
