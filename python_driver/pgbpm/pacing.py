@@ -138,7 +138,7 @@ class Rounds:
     def quiet(self, activity: int, horizon: float) -> bool:
         """Whether every tenant was looked at and nothing found since ``activity`` was counted,
         and nothing falls due before ``horizon`` (event loop time)."""
-        return all(
+        return self._begun is None and all(
             pace.quiet_since == activity and (pace.next_due is None or pace.next_due > horizon)
             for pace in self._paces.values()
         )
