@@ -109,6 +109,7 @@ class Ear:
         if not self._connection.closed:
             self._loop.remove_reader(self._connection.fileno())
             self._loop.remove_writer(self._connection.fileno())
+            self._pgconn.finish()  # the driver would first roll back what may be under way
         if self._answer is not None and not self._answer.done():
             self._answer.set_exception(error)
         if not self._lost.done():

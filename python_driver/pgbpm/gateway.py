@@ -243,12 +243,11 @@ class Gateway:
 
     async def claimed(self, begun: Begun) -> Claim | None:
         """What a claim gave; None: it was refused, and is to be asked again to know why."""
+        giving_up = asyncio.get_running_loop().call_later(_ANSWER_S, begun.ear.give_up)
         try:
-            async with asyncio.timeout(_ANSWER_S):
-                row = await begun.answer
-        except TimeoutError:
-            begun.ear.give_up()
-            raise psycopg.OperationalError(f"no answer within {_ANSWER_S:g} s") from None
+            row = await begun.answer
+        finally:
+            giving_up.cancel()
         if row is None:
             return None
         items, positions, due_in, server_time = row

@@ -93,6 +93,21 @@ def test_a_lost_connection_is_told_to_who_waits(database: TestDatabase) -> None:
     asyncio.run(main())
 
 
+def test_who_gives_up_waiting_gives_up_the_connection(database: TestDatabase) -> None:
+    async def main() -> None:
+        async with await AsyncConnection.connect(database.url, autocommit=True) as connection:
+            ear = Ear(connection, lambda payload, pid: None)
+            await ear.listen("ear_test", "ask as select pg_sleep(60)")
+            answer = ear.ask([])
+            ear.give_up()
+            assert not ear.free
+            for waiting in (answer, ear.until_lost()):
+                with pytest.raises(psycopg.OperationalError, match="in time"):
+                    await waiting
+
+    asyncio.run(main())
+
+
 def test_a_woken_runner_claims_where_it_listens(database: TestDatabase) -> None:
     deploy(database, linear("over-ear", "over-ear-a"))
     worker, seen = recording("over-ear-a")
