@@ -9693,7 +9693,7 @@ begin
       from consumed c
      where w.tenant_id = c.tenant_id and w.id = c.workflow_instance_id
     returning row(c.tenant_id, c.id, c.workflow_instance_id, c.process_version_id, c.token_id, c.visit, c.node_id, c.kind, c.name, c.correlation_key,
-                  c.state, c.created_at, c.last_met)::bpm_core.subscription as wait, c.interrupting)
+                  c.state, c.created_at, c.last_met, c.opened_by)::bpm_core.subscription as wait, c.interrupting)
   select array_agg(p.wait), array_agg(p.wait) filter (where not p.interrupting)
     into v_met, v_again
     from patched p;
@@ -15637,7 +15637,7 @@ begin
    cross join lateral (
      select s.id, s.workflow_instance_id
        from bpm_core.subscription s
-      where s.state = 'Open' and s.name = m.name and s.correlation_key = m.correlation_key
+      where s.state = 'Open' and s.kind = 'Message' and s.name = m.name and s.correlation_key = m.correlation_key
         and s.tenant_id is not distinct from p_tenant_id  -- no index condition: with = the planner may walk the tenant
         and not exists (select from bpm_core.message o where o.correlated_to = s.id)
       order by s.created_at, s.id
@@ -16104,7 +16104,7 @@ begin
          -- The oldest wait gets a message: those of one command in the order in which they were come to, an outer boundary before an inner one.
          v_now + w.n * interval '1 microsecond'
     from unnest(p_waits) with ordinality w(tenant_id, id, workflow_instance_id, process_version_id, token_id, visit, node_id, kind, name, correlation_key, state,
-                                           created_at, last_met, n);
+                                           created_at, last_met, opened_by, n);
   insert into bpm_core.history_event (tenant_id, workflow_instance_id, at, kind, token_id, node_id, to_state, detail)
   select w.tenant_id, w.workflow_instance_id, v_now, 'MessageAwaited', w.token_id, w.node_id, 'Waiting',
          jsonb_build_object('subscription', w.id, 'name', w.name, 'correlation_key', w.correlation_key)
@@ -16147,7 +16147,7 @@ begin
      -- An interrupting event sub-process may have begun in the same command: the others there are not waited for any more.
      where t.state = 'Waiting' and not (n.element = 'startEvent' and bpm_core.starts_closed(r.tenant_id, r.token_id, r.version_id)))
   select array_agg(row((w.token).tenant_id, bpm_core.new_id(), (w.token).instance_id, null, (w.token).token_id, w.visit, (w.token).node_id, 'Message',
-                       w.message_name, w.correlation_key, 'Open', null, false)::bpm_core.subscription) filter (where w.correlation_key is not null),
+                       w.message_name, w.correlation_key, 'Open', null, false, null)::bpm_core.subscription) filter (where w.correlation_key is not null),
          array_agg(row(row((w.token).tenant_id, (w.token).instance_id, (w.token).version_id, (w.token).scope_id, (w.token).token_id, w.host_node_id,
                            (w.token).flow_id, (w.token).kind)::bpm_core.moving, 'CorrelationKeyMissing',
                        format('Message %s at %s: %s gives no key to correlate by.', w.message_name, (w.token).node_id,
@@ -16480,7 +16480,8 @@ $$;
 -- Returns:  pick_position.
 create or replace function bpm_core.pick_end(
   p_position bpm_core.pick_position, p_look_back boolean, p_settled boolean, p_whole boolean,
-  p_last_at timestamptz, p_last_id uuid, p_exhausted boolean, p_began timestamptz)
+  p_last_at timestamptz, p_last_id uuid, p_exhausted boolean, p_began timestamptz,
+  p_slack interval default interval '1 second')
 returns bpm_core.pick_position
 language plpgsql volatile
 set search_path = pg_catalog, pg_temp
@@ -16493,7 +16494,7 @@ declare
   v_position bpm_core.pick_position;
 begin
   select e.* into v_position
-    from bpm_core.position_after(p_position, p_look_back, p_settled, p_whole, p_last_at, p_last_id, p_exhausted, p_began, v_ended) e;
+    from bpm_core.position_after(p_position, p_look_back, p_settled, p_whole, p_last_at, p_last_id, p_exhausted, p_began, v_ended, p_slack) e;
   return v_position;
 end
 $$;
@@ -16695,15 +16696,17 @@ $$;
 -- from 40_flow/position_after.sql
 -- The position after a pick. p_last_* is the last row handed out (null: none), p_exhausted that there was no more to hand out; the pick lasted from
 -- p_began to p_ended. Where it was exhausted, what was reached is the
--- clock of the pick but for a second: what died without being handed out (leases given up, timers cancelled) is not walked again. Rows written meanwhile
--- are due at the clock of their writer, so most of those that commit a little later lie within that second; the others are stragglers.
+-- clock of the pick but for p_slack: what died without being handed out (leases given up, timers cancelled) is not walked again. Rows written meanwhile
+-- are due at the clock of their writer, so most of those that commit a little later lie within a second; the others are stragglers. What falls due a second
+-- after it was written, or later, needs no slack: leases.
 -- What was reached, and the mark, under a clock that has since been set back count for nothing once a whole scan was made: rows of now are due before them.
 -- The horizon is read here, after the pick: a writer that began before a row we saw commit must still lie below it.
 -- In SQL, so that it is inlined into the statement that gives back many positions at once.
 -- Returns:  one row: pick_position.
 create or replace function bpm_core.position_after(
   p_position bpm_core.pick_position, p_look_back boolean, p_settled boolean, p_whole boolean,
-  p_last_at timestamptz, p_last_id uuid, p_exhausted boolean, p_began timestamptz, p_ended timestamptz)
+  p_last_at timestamptz, p_last_id uuid, p_exhausted boolean, p_began timestamptz, p_ended timestamptz,
+  p_slack interval default interval '1 second')
 returns setof bpm_core.pick_position
 language sql stable rows 1
 as $$
@@ -16716,7 +16719,7 @@ as $$
          case when p_look_back then p_ended - p_began else p_position.check_cost end,
          -- Past what was reached before there are no stragglers. Waiting for the end of a long queue would walk it from its head with every pick.
          case when p_look_back and p_whole and (p_exhausted or r.passed) then p_ended else p_position.full_at end
-    from (select e.*, case when p_exhausted then greatest(e.last_at, p_began - interval '1 second') else e.last_at end as at
+    from (select e.*, case when p_exhausted then greatest(e.last_at, p_began - p_slack) else e.last_at end as at
             from (select f.passed, f.marks, f.mark_at, case when f.passed then p_last_at else f.from_at end as last_at, case when f.passed then p_last_id else f.from_id end as last_id
                     from (select b.*, coalesce((p_last_at, p_last_id) > (b.from_at, b.from_id), false) as passed,
                                  p_look_back and p_settled and (p_exhausted or b.mark_at is null or coalesce(p_last_at > b.mark_at, false)) as marks
@@ -17274,7 +17277,7 @@ begin
   end if;
   perform bpm_core.open_subscriptions(array(
     select row(c.tenant_id, bpm_core.new_id(), c.workflow_instance_id, null, c.token_id, c.visit, c.node_id, c.kind, c.name, c.correlation_key,
-               'Open', null, false)::bpm_core.subscription
+               'Open', null, false, null)::bpm_core.subscription
       from unnest(p_consumed) c));
 end
 $$;
@@ -17702,6 +17705,33 @@ begin
 end
 $$;
 
+-- from 40_flow/safe_signal.sql
+-- The transaction before which nobody opened a wait for this signal that is still open: what the last one of its name found. From the very
+-- beginning where there was none, or where the transactions were counted by another server (p_server_id): those of a restored database are not ours.
+-- Exact, unlike positions by a clock: a wait that is passed over would never get its signal.
+-- Returns:  xid8.
+create or replace function bpm_core.safe_signal(p_tenant_id text, p_name text, p_server_id bigint)
+returns xid8
+language plpgsql stable
+set search_path = pg_catalog, pg_temp
+set plan_cache_mode = force_generic_plan
+set enable_seqscan = off  set enable_hashjoin = off  set enable_mergejoin = off
+set jit = off
+set enable_sort = off
+as $$
+declare
+  r_last record;
+begin
+  select g.safe_from, g.server_id into r_last
+    from bpm_core.signal g
+   where hashtextextended(g.tenant_id || chr(31) || g.name, 0) = hashtextextended(p_tenant_id || chr(31) || p_name, 0)
+     and g.name = p_name and g.tenant_id is not distinct from p_tenant_id
+   order by g.id desc
+   limit 1;
+  return case when r_last.server_id = p_server_id then r_last.safe_from else '0' end;
+end
+$$;
+
 -- from 40_flow/schedule_starts.sql
 -- Schedules the start timers of a version. p_before: how those of the version before it stood.
 -- Writes:   timer. One that will not fire any more gets a row that says so: Cancelled, none remaining.
@@ -17805,7 +17835,8 @@ $$;
 -- from 40_flow/send_signal.sql
 -- Sends a signal to every wait of the tenant that is open for it: an inbox row each, for tick to apply under the locks of their instances; and starts
 -- every process that has a start event for it: an instance each, which goes on with the next tick.
--- Waits are read without a lock: one that closes meanwhile does not get it, one that opens later does not either.
+-- Waits are read without a lock: one that closes meanwhile does not get it, one that opens later does not either. It begins where the last signal of
+-- the name found that nothing before is open any more (safe_signal); a wait never opens again, and never changes its name.
 -- Returns:  signal, with the number of receivers.
 -- Raises:   BP429 more than 100,000 receivers.
 -- Writes:   signal, inbox, and what insert_starts and park_tokens write.
@@ -17819,29 +17850,33 @@ set jit = off
 as $$
 declare
   v_limit  constant integer := 100000;
+  v_server constant bigint := (select c.system_identifier from pg_control_system() c);
+  v_from   constant xid8 := bpm_core.safe_signal(p_tenant_id, p_name, v_server);
   v_signal bpm_core.signal;
   v_starts bpm_core.start[];
 begin
-  v_signal := row(p_tenant_id, bpm_core.new_id(), p_name, p_payload, 0, bpm_core.now())::bpm_core.signal;
-  insert into bpm_core.inbox (tenant_id, id, target_kind, target_id, kind, payload, available_at)
-  select s.tenant_id, bpm_core.new_id(), 'WorkflowInstance', s.workflow_instance_id, 'Signal',
-         jsonb_build_object('signal', v_signal.id, 'subscription', s.id), bpm_core.now()
-    from bpm_core.subscription s
-   where s.state = 'Open' and s.name = p_name and s.correlation_key is null and s.tenant_id is not distinct from p_tenant_id and s.kind = 'Signal'
-     and s.workflow_instance_id is not null
-   limit v_limit + 1;
-  get diagnostics v_signal.receivers = row_count;
+  v_signal := row(p_tenant_id, bpm_core.new_id(), p_name, p_payload, 0, bpm_core.now(), null, v_server)::bpm_core.signal;
+  with open as materialized (
+    select s.tenant_id, s.id, s.workflow_instance_id, s.opened_by
+      from bpm_core.subscription s
+     where s.state = 'Open' and s.kind = 'Signal' and s.workflow_instance_id is not null and s.name = p_name and s.opened_by >= v_from
+       and s.tenant_id is not distinct from p_tenant_id
+     limit v_limit + 1),
+  sent as (
+    insert into bpm_core.inbox (tenant_id, id, target_kind, target_id, kind, payload, available_at)
+    select o.tenant_id, bpm_core.new_id(), 'WorkflowInstance', o.workflow_instance_id, 'Signal',
+           jsonb_build_object('signal', v_signal.id, 'subscription', o.id), bpm_core.now()
+      from open o)
+  -- Of the snapshot that looked: whoever ran then may have opened what it did not see.
+  select count(*)::integer, least(min(o.opened_by), pg_snapshot_xmin(pg_current_snapshot())) into v_signal.receivers, v_signal.safe_from
+    from open o;
   if v_signal.receivers > v_limit then
     perform bpm_core.fail('BP429', format('Signal %s has more than %s receivers.', p_name, v_limit), jsonb_build_object('signal', p_name, 'limit', v_limit));
   end if;
   v_starts := array(
     select bpm_core.triggered_start(s.tenant_id, s.process_version_id, s.node_id, p_payload, null, jsonb_build_object('signal', v_signal.id, 'name', p_name))
-      -- Which of them start something is asked outside: inside, a scan of the index of those would look cheap.
-      from (select s.tenant_id, s.id, s.process_version_id, s.node_id, s.created_at
-              from bpm_core.subscription s
-             where s.state = 'Open' and s.name = p_name and s.correlation_key is null and s.tenant_id is not distinct from p_tenant_id and s.kind = 'Signal'
-            offset 0) s
-     where s.process_version_id is not null
+      from bpm_core.subscription s
+     where s.state = 'Open' and s.kind = 'Signal' and s.process_version_id is not null and s.name = p_name and s.tenant_id is not distinct from p_tenant_id
      order by s.created_at, s.id
      limit v_limit);
   if cardinality(v_starts) > 0 then
@@ -18926,7 +18961,7 @@ $$;
 -- from 40_flow/tick_timers.sql
 -- Fires due timers, oldest first, each once. Picks unlocked, locks the instances nobody holds, and of start timers the definitions, then the timers, then
 -- looks again. Where somebody holds what is due first it picks further on, so that nobody keeps the timers of others waiting.
--- Returns:  tick_result: rows done, the next position, when the next falls due within a minute (further ahead lie the entries of all timers
+-- Returns:  tick_result: rows done, the next position, when the next falls due within ten seconds (further ahead lie the entries of all timers
 --           that were cancelled before their time).
 -- Writes:   timer, history_event, and what follows on the paths. Locks: workflow_instance skip locked, then timer.
 create or replace function bpm_core.tick_timers(
@@ -18977,7 +19012,7 @@ begin
   v_result.next_due_at := (
     select t.due_at
       from bpm_core.timer t
-     where t.status = 'Scheduled' and t.tenant_id = p_tenant_id and t.due_at > p_now and t.due_at <= p_now + interval '1 minute'
+     where t.status = 'Scheduled' and t.tenant_id = p_tenant_id and t.due_at > p_now and t.due_at <= p_now + interval '10 seconds'
      order by t.due_at
      limit 1);
   return v_result;
@@ -19038,7 +19073,7 @@ begin
   v_result.next_due_at := (
     select t.ready_at
       from bpm_core.token t
-     where t.state = 'Ready' and t.tenant_id = p_tenant_id and t.ready_at > p_now and t.ready_at <= p_now + interval '1 minute'
+     where t.state = 'Ready' and t.tenant_id = p_tenant_id and t.ready_at > p_now and t.ready_at <= p_now + interval '10 seconds'
      order by t.ready_at
      limit 1);
   return v_result;
@@ -23244,7 +23279,7 @@ begin
     v_from := v_found[cardinality(v_found)];
   end loop;
   v_result.next_position := bpm_core.pick_end(p_position, r_scan.look_back, r_scan.settled, r_scan.whole, v_last.at, v_last.id,
-                                     v_all and v_result.done < p_limit, p_now);
+                                     v_all and v_result.done < p_limit, p_now, interval '0');
   return v_result;
 end
 $$;
@@ -24226,7 +24261,7 @@ $$;
 -- What time does to open approvals: expires them, lets one more person decide, reminds. Picks those due first, of instances nobody holds that are running;
 -- the time of a suspended one goes on, its approvals are looked at when it is resumed: the position stays before them. A reminder keeps its grid, missed ones
 -- are made up for by one.
--- Returns:  tick_result: rows done, the next position, when the next falls due within a minute.
+-- Returns:  tick_result: rows done, the next position, when the next falls due within ten seconds.
 -- Writes:   approval_record, history_event, and what apply_decisions and stop_starved write. Locks: workflow_instance, skip locked.
 create or replace function bpm_core.drive_approval_times(
   p_tenant_id text, p_limit integer, p_position bpm_core.pick_position, p_now timestamptz)
@@ -24289,7 +24324,7 @@ begin
   v_result.next_due_at := (
     select a.due_at
       from bpm_core.approval_record a
-     where a.status = 'Pending' and a.due_at is not null and a.tenant_id = p_tenant_id and a.due_at > p_now and a.due_at <= p_now + interval '1 minute'
+     where a.status = 'Pending' and a.due_at is not null and a.tenant_id = p_tenant_id and a.due_at > p_now and a.due_at <= p_now + interval '10 seconds'
      order by a.due_at
      limit 1);
   return v_result;
@@ -26873,7 +26908,7 @@ begin
     v_last := bpm_core.last_handled(v_found, v_locked);
   end if;
   v_result.next_position := bpm_core.pick_end(p_position, r_scan.look_back, r_scan.settled, r_scan.whole, v_last.at, v_last.id,
-                                     cardinality(v_found) < p_limit and cardinality(v_found) = v_result.done, p_now);
+                                     cardinality(v_found) < p_limit and cardinality(v_found) = v_result.done, p_now, interval '0');
   return v_result;
 end
 $$;
@@ -28686,7 +28721,7 @@ $$;
 -- from 75_intake/tick_events.sql
 -- Dispatches events that are due, oldest first, by the rules. Those that wait for other rules are of tick_rules.
 -- The version of the rules is read before the rules are: if they change in between, the event is looked at once more.
--- Returns:  tick_result: rows done, the next position, when the next falls due within a minute.
+-- Returns:  tick_result: rows done, the next position, when the next falls due within ten seconds.
 -- Writes:   as dispatch_events. Locks: event, skip locked; message keys, tried; what starting and correlating lock.
 create or replace function bpm_core.tick_events(p_tenant_id text, p_limit integer, p_position bpm_core.pick_position, p_now timestamptz)
 returns bpm_core.tick_result
@@ -28722,7 +28757,7 @@ begin
   v_result.next_due_at := (
     select e.available_at
       from bpm_core.event e
-     where e.dispatch_state = 'Pending' and e.tenant_id = p_tenant_id and e.available_at > p_now and e.available_at <= p_now + interval '1 minute'
+     where e.dispatch_state = 'Pending' and e.tenant_id = p_tenant_id and e.available_at > p_now and e.available_at <= p_now + interval '10 seconds'
      order by e.available_at
      limit 1);
   return v_result;
@@ -32386,7 +32421,7 @@ $$;
 -- from 80_operation/tick.sql
 -- Does what time and others have made due: timers, inbox, parked tokens, expired leases, approvals whose time is over, pending approval effects, expired messages, commands, events to dispatch.
 -- Idempotent; any number of callers at once. Each kind handles at most p_limit rows (null: the setting engine.timer_batch_size, 100); call again while something was done.
--- Returns:  one row: done jsonb {"timers": n, …}, positions jsonb (opaque; hand back with the next call), next_due_at (null: nothing planned within the next minute).
+-- Returns:  one row: done jsonb {"timers": n, …}, positions jsonb (opaque; hand back with the next call), next_due_at (null: nothing planned within the next ten seconds).
 -- Raises:   BP400 positions that are not ours, BP403, BP422 limit out of 1..1000.
 -- Locks:    pickers only skip; instances one kind at a time, never waited for.
 create or replace function bpm.tick(p_limit integer default null, p_positions jsonb default null, p_tenant_id text default '')
