@@ -26,7 +26,7 @@ from pgbpm.config import Config
 from pgbpm.db import Database
 from pgbpm.delivery import Deliverer
 from pgbpm.errors import MigrationError
-from pgbpm.gateway import HIGHEST_API, LOWEST_API, Gateway
+from pgbpm.gateway import CLAIM_AT_HAND, HIGHEST_API, LOWEST_API, Gateway
 from pgbpm.outgoing import Outgoing
 from pgbpm.pacing import Look, Rounds
 from pgbpm.repeat import GaveUp, Repeater, explain
@@ -148,8 +148,11 @@ class Runner:
                     self._wakeup = Wakeup(
                         self._way.direct, self._wake,
                         lambda: is_busy([a_round.load() for a_round in self._claiming]),
-                        self._way.is_ours,
+                        self._way.is_ours, CLAIM_AT_HAND,
                     )  # fmt: skip
+                    if not self._config.database.listen_url:  # else it may be another login
+                        wakeup = self._wakeup
+                        self._gateway.ear = lambda: wakeup.ear
                 with contextlib.suppress(GaveUp):  # told to stop while the database was away
                     if not await self._tenants.refresh():
                         error = await no_tenant(self._gateway)
@@ -263,16 +266,23 @@ class Runner:
             low: float,
             high: float,
             work: str | None = None,
+            **options: Any,
         ) -> Rounds:
             return Rounds(
                 name, functools.partial(self._careful, name, look), shortest=low, longest=high,
                 activity=lambda: self._activity, work=work, paused=self._paused,
+                told=lambda: work is not None and self._wakeup is not None
+                and self._wakeup.guarding,
+                **options,
             )  # fmt: skip
 
         made = [rounds("tick", self._claims.tick, tick, tick, "tick")]
         for number, group in enumerate(self._groups):
             claim = functools.partial(self._claims.tasks, group)
-            made.append(rounds(f"claim_tasks {number}", claim, shortest, longest, "tasks"))
+            begin = functools.partial(self._claims.begin, group)
+            made.append(
+                rounds(f"claim_tasks {number}", claim, shortest, longest, "tasks", begin=begin)
+            )
         if self._config.delivery.enabled:
             out = self.outgoing
             made.append(rounds("claim_commands", out.commands, shortest, longest, "commands"))
@@ -315,12 +325,12 @@ class Runner:
 
     def _wake(self, work: str | None, mark: str | None) -> None:
         """Somebody made work, of this kind (None: of any) for tenants of this mark."""
-        self._tenants.stir()
         for a_round in self._rounds:
             if work is None:
                 a_round.wake()
             elif a_round.work == work:
                 a_round.wake_marked(mark) if mark else a_round.wake()
+        self._tenants.stir()
 
     def _paused(self) -> None:
         if self._wakeup:
