@@ -29067,9 +29067,11 @@ $$;
 -- Returns:  rows (invariant, kind, id, rule, seen).
 create or replace function bpm_core.broken_bindings(p_tenant_id text)
 returns table (invariant text, kind text, id text, rule text, seen jsonb)
-language sql stable
+language plpgsql stable
 set search_path = pg_catalog, pg_temp
 as $$
+begin
+  return query
   with several as materialized (
     select p.* from bpm_core.process_instance p where p.tenant_id = p_tenant_id and p.ended_bindings is not null),
   bound as materialized (
@@ -29159,7 +29161,8 @@ as $$
   select 'I-27', 'process_instance', p.id::text, 'orphan', jsonb_build_object('refers_to', 'binding', 'which', e.key)
     from several p
    cross join lateral unnest(p.ended_bindings) e(key)
-   where not exists (select from bound b where b.process_id = p.id and b.binding_key = e.key collate "C")
+   where not exists (select from bound b where b.process_id = p.id and b.binding_key = e.key collate "C");
+end
 $$;
 
 -- from 80_operation/check_deletable.sql
@@ -29201,6 +29204,7 @@ $$;
 -- from 80_operation/check_invariants.sql
 -- The engine audits itself: every invariant, every violating row. Reads whole tables; all in one snapshot, so that it may run beside work.
 -- Without nested loops: everything is read anyway, and where statistics are missing the planner would walk the whole tenant once per row.
+-- What it calls is PL/pgSQL: planning costs most where there is little, and a session that audits again and again does it once.
 -- Returns:  rows (invariant, tenant_id, subject, detail with the rule and the values seen); none when all is well.
 -- Raises:   BP403.
 create or replace function bpm.check_invariants(p_tenant_id text default '')
@@ -29962,15 +29966,20 @@ $$;
 -- I-01: a token reaches a final state once and never leaves it. As history tells it.
 create or replace function bpm_core.invariant_i_01(p_tenant_id text)
 returns setof bpm_core.violation
-language sql stable
+language plpgsql stable
 set search_path = pg_catalog, pg_temp
 as $$
+begin
+  return query
+  select (q.v).* from (
   select bpm_core.violation_of('I-01', s.tenant_id, 'token', s.token_id::text, 'a final token moved again',
            jsonb_build_object('seq', s.seq, 'kind', s.kind, 'was', s.before, 'became', s.state))
     from (select t.tenant_id, t.token_id, t.seq, t.kind, t.state, lag(t.state) over (partition by t.token_id order by t.seq) as before
             from bpm_core.token_step t
            where t.tenant_id = p_tenant_id) s
    where s.before in ('Completed', 'Terminated')
+  ) q(v);
+end
 $$;
 
 -- from 80_operation/invariant_i_02.sql
@@ -29978,9 +29987,12 @@ $$;
 -- within one command, so one of them may lie between two rows.
 create or replace function bpm_core.invariant_i_02(p_tenant_id text)
 returns setof bpm_core.violation
-language sql stable
+language plpgsql stable
 set search_path = pg_catalog, pg_temp
 as $$
+begin
+  return query
+  select (q.v).* from (
   select bpm_core.violation_of('I-02', s.tenant_id, 'token', s.token_id::text, 'a move that is not listed',
            jsonb_build_object('seq', s.seq, 'kind', s.kind, 'from', s.before, 'to', s.state))
     from (select t.tenant_id, t.token_id, t.seq, t.kind, t.state, lag(t.state) over (partition by t.token_id order by t.seq) as before
@@ -29999,15 +30011,20 @@ as $$
   select bpm_core.violation_of('I-02', t.tenant_id, 'token', t.id::text, 'Executing outlived its command', jsonb_build_object('since', t.updated_at))
     from bpm_core.token t
    where t.tenant_id = p_tenant_id and t.state = 'Executing'
+  ) q(v);
+end
 $$;
 
 -- from 80_operation/invariant_i_03.sql
 -- I-03: at most one claim succeeds per task attempt. A running attempt has not ended; no two attempts share a fencing token.
 create or replace function bpm_core.invariant_i_03(p_tenant_id text)
 returns setof bpm_core.violation
-language sql stable
+language plpgsql stable
 set search_path = pg_catalog, pg_temp
 as $$
+begin
+  return query
+  select (q.v).* from (
   select bpm_core.violation_of('I-03', t.tenant_id, 'task', t.id::text, 'the running attempt has ended already',
            jsonb_build_object('attempt', t.attempt, 'worker', t.worker_id, 'ended_by', e.worker_id, 'ended', e.state))
     from bpm_core.task_instance t
@@ -30025,6 +30042,8 @@ as $$
            where t.tenant_id = p_tenant_id and t.state = 'Executing') a
    group by a.task_id, a.fencing_token
   having count(*) > 1
+  ) q(v);
+end
 $$;
 
 -- from 80_operation/invariant_i_04.sql
@@ -30032,9 +30051,12 @@ $$;
 -- that succeeded, and the attempt that succeeded is the last.
 create or replace function bpm_core.invariant_i_04(p_tenant_id text)
 returns setof bpm_core.violation
-language sql stable
+language plpgsql stable
 set search_path = pg_catalog, pg_temp
 as $$
+begin
+  return query
+  select (q.v).* from (
   select bpm_core.violation_of('I-04', r.tenant_id, 'task', r.task_instance_id::text, 'a result of an attempt that did not succeed was accepted',
            jsonb_build_object('attempt', r.attempt, 'execution', e.state))
     from bpm_core.result r
@@ -30046,6 +30068,8 @@ as $$
     from bpm_core.execution e
     join bpm_core.task_instance t on t.tenant_id = e.tenant_id and t.id = e.task_instance_id
    where e.tenant_id = p_tenant_id and e.state = 'Succeeded' and (t.attempt <> e.attempt or t.fencing_token <> e.fencing_token)
+  ) q(v);
+end
 $$;
 
 -- from 80_operation/invariant_i_06.sql
@@ -30053,9 +30077,12 @@ $$;
 -- from every flow that has brought one, at least one, and fires as soon as it may (unsettled_inclusive_joins).
 create or replace function bpm_core.invariant_i_06(p_tenant_id text)
 returns setof bpm_core.violation
-language sql stable
+language plpgsql stable
 set search_path = pg_catalog, pg_temp
 as $$
+begin
+  return query
+  select (q.v).* from (
   with round as (
     select j.tenant_id, j.workflow_instance_id, j.scope_id, j.node_id, j.round, j.expected, j.joined, j.fired_at is not null as fired,
            n.kind, n.incoming, w.created_at >= (select bpm_core.history_since()) as recorded,
@@ -30108,6 +30135,8 @@ as $$
   union all
   select bpm_core.violation_of('I-06', p_tenant_id, 'join', format('%s of instance %s', u.node_id, u.workflow_instance_id), u.rule, u.seen)
     from bpm_core.unsettled_inclusive_joins(p_tenant_id) u
+  ) q(v);
+end
 $$;
 
 -- from 80_operation/invariant_i_07.sql
@@ -30115,9 +30144,12 @@ $$;
 -- a token that rests at a task node has its task, or the answer to it is parked or reviewed.
 create or replace function bpm_core.invariant_i_07(p_tenant_id text)
 returns setof bpm_core.violation
-language sql stable
+language plpgsql stable
 set search_path = pg_catalog, pg_temp
 as $$
+begin
+  return query
+  select (q.v).* from (
   select bpm_core.violation_of('I-07', t.tenant_id, 'task', t.id::text, 'a live task without a live token at its node and visit',
            jsonb_build_object('state', t.state, 'node', t.node_id, 'visit', t.visit, 'token_state', k.state, 'token_node', k.node_id, 'token_visit', k.visit))
     from bpm_core.task_instance t
@@ -30151,6 +30183,8 @@ as $$
                        from bpm_core.review r
                        join bpm_core.task_instance t on t.tenant_id = r.tenant_id and t.id = r.task_instance_id
                       where r.tenant_id = k.tenant_id and r.token_id = k.id and r.state = 'Open' and t.visit = k.visit)
+  ) q(v);
+end
 $$;
 
 -- from 80_operation/invariant_i_08.sql
@@ -30158,9 +30192,12 @@ $$;
 -- A release gives its attempt back by raising the maximum by one; a migration leaves what the old version gave.
 create or replace function bpm_core.invariant_i_08(p_tenant_id text)
 returns setof bpm_core.violation
-language sql stable
+language plpgsql stable
 set search_path = pg_catalog, pg_temp
 as $$
+begin
+  return query
+  select (q.v).* from (
   select bpm_core.violation_of('I-08', p_tenant_id, 'task', a.task_id::text, 'a later attempt has no higher fencing token',
            jsonb_build_object('attempt', a.attempt, 'fencing_token', a.fencing_token, 'before', a.before))
     from (select e.task_instance_id as task_id, e.attempt, e.fencing_token,
@@ -30194,15 +30231,20 @@ as $$
                       where h.tenant_id = t.tenant_id and h.workflow_instance_id = t.workflow_instance_id and h.kind = 'TaskRequeued'
                         and h.detail ->> 'task' = t.id::text)
      and not exists (select from bpm_core.instance_migration m where m.tenant_id = t.tenant_id and m.workflow_instance_id = t.workflow_instance_id)
+  ) q(v);
+end
 $$;
 
 -- from 80_operation/invariant_i_09.sql
 -- I-09: a Completed or Cancelled task is never claimed again; an expired lease never completes.
 create or replace function bpm_core.invariant_i_09(p_tenant_id text)
 returns setof bpm_core.violation
-language sql stable
+language plpgsql stable
 set search_path = pg_catalog, pg_temp
 as $$
+begin
+  return query
+  select (q.v).* from (
   select bpm_core.violation_of('I-09', e.tenant_id, 'task', e.task_instance_id::text, 'completed after its lease had run out',
            jsonb_build_object('attempt', e.attempt, 'lease_until', e.lease_until, 'ended_at', e.ended_at))
     from bpm_core.execution e
@@ -30225,6 +30267,8 @@ as $$
     from bpm_core.history_event h
     join bpm_core.execution e on e.tenant_id = h.tenant_id and e.task_instance_id = (h.detail ->> 'task')::uuid
    where h.tenant_id = p_tenant_id and h.kind = 'TaskCancelled' and e.claimed_at > h.at
+  ) q(v);
+end
 $$;
 
 -- from 80_operation/invariant_i_10.sql
@@ -30232,9 +30276,12 @@ $$;
 -- at a timer event, or at an event-based gateway before one, has its timer. So has the start event of a current version, until its last occurrence.
 create or replace function bpm_core.invariant_i_10(p_tenant_id text)
 returns setof bpm_core.violation
-language sql stable
+language plpgsql stable
 set search_path = pg_catalog, pg_temp
 as $$
+begin
+  return query
+  select (q.v).* from (
   with ended as (
     select (h.detail ->> 'timer')::uuid as timer_id,
            count(*) filter (where h.kind = 'TimerFired') as fired,
@@ -30272,6 +30319,8 @@ as $$
   union all
   select bpm_core.violation_of(u.invariant, p_tenant_id, u.kind, u.id, u.rule, u.seen)
     from bpm_core.unmet_starts(p_tenant_id) u where u.invariant = 'I-10'
+  ) q(v);
+end
 $$;
 
 -- from 80_operation/invariant_i_11.sql
@@ -30282,9 +30331,12 @@ $$;
 -- held because the instance is suspended, and the other way round.
 create or replace function bpm_core.invariant_i_11(p_tenant_id text)
 returns setof bpm_core.violation
-language sql stable
+language plpgsql stable
 set search_path = pg_catalog, pg_temp
 as $$
+begin
+  return query
+  select (q.v).* from (
   select bpm_core.violation_of('I-11', w.tenant_id, 'workflow_instance', w.id::text, 'running with nothing left to do', jsonb_build_object('status', w.status))
     from bpm_core.workflow_instance w
    where w.tenant_id = p_tenant_id and w.status in ('Running', 'Suspended')
@@ -30323,15 +30375,20 @@ as $$
   union all
   select bpm_core.violation_of(b.invariant, p_tenant_id, b.kind, b.id, b.rule, b.seen)
     from bpm_core.broken_bindings(p_tenant_id) b where b.invariant = 'I-11'
+  ) q(v);
+end
 $$;
 
 -- from 80_operation/invariant_i_12.sql
 -- I-12: a final instance has no live token, task, timer, subscription, pending approval, open scope, multi-instance.
 create or replace function bpm_core.invariant_i_12(p_tenant_id text)
 returns setof bpm_core.violation
-language sql stable
+language plpgsql stable
 set search_path = pg_catalog, pg_temp
 as $$
+begin
+  return query
+  select (q.v).* from (
   select bpm_core.violation_of('I-12', w.tenant_id, 'workflow_instance', w.id::text, 'final, but not everything in it is',
            jsonb_build_object('status', w.status, 'open', o.kind, 'id', o.id, 'state', o.state))
     from bpm_core.workflow_instance w
@@ -30368,15 +30425,20 @@ as $$
         from bpm_core.multi_instance m
        where m.tenant_id = p_tenant_id) o on o.workflow_instance_id = w.id
    where w.tenant_id = p_tenant_id and w.status in ('Completed', 'Failed', 'Cancelled', 'Skipped')
+  ) q(v);
+end
 $$;
 
 -- from 80_operation/invariant_i_13.sql
 -- I-13: history is append-only, its order per instance is the commit order, and every change has its row; attempts appear when they end.
 create or replace function bpm_core.invariant_i_13(p_tenant_id text)
 returns setof bpm_core.violation
-language sql stable
+language plpgsql stable
 set search_path = pg_catalog, pg_temp
 as $$
+begin
+  return query
+  select (q.v).* from (
   select bpm_core.violation_of('I-13', s.tenant_id, 'token', s.token_id::text, 'history goes back in time',
            jsonb_build_object('seq', s.seq, 'kind', s.kind, 'at', s.at, 'before', s.before))
     from (select t.tenant_id, t.token_id, t.seq, t.kind, t.at, lag(t.at) over (partition by t.token_id order by t.seq) as before
@@ -30407,6 +30469,8 @@ as $$
   union all
   select bpm_core.violation_of(b.invariant, p_tenant_id, b.kind, b.id, b.rule, b.seen)
     from bpm_core.broken_bindings(p_tenant_id) b where b.invariant = 'I-13'
+  ) q(v);
+end
 $$;
 
 -- from 80_operation/invariant_i_14.sql
@@ -30414,9 +30478,12 @@ $$;
 -- workflows of several passed to their process.
 create or replace function bpm_core.invariant_i_14(p_tenant_id text)
 returns setof bpm_core.violation
-language sql stable
+language plpgsql stable
 set search_path = pg_catalog, pg_temp
 as $$
+begin
+  return query
+  select (q.v).* from (
   select bpm_core.violation_of('I-14', p_tenant_id, 'token', coalesce(k.id, r.token_id)::text, 'history tells otherwise',
            jsonb_build_object('node', k.node_id, 'state', k.state, 'replayed_node', r.node_id, 'replayed_state', r.state))
     from (select k.id, k.node_id, k.state
@@ -30445,6 +30512,8 @@ as $$
   union all
   select bpm_core.violation_of(b.invariant, p_tenant_id, b.kind, b.id, b.rule, b.seen)
     from bpm_core.broken_bindings(p_tenant_id) b where b.invariant = 'I-14'
+  ) q(v);
+end
 $$;
 
 -- from 80_operation/invariant_i_15.sql
@@ -30453,9 +30522,12 @@ $$;
 -- has no number yet, and nothing was forgotten that somebody still has to be told.
 create or replace function bpm_core.invariant_i_15(p_tenant_id text)
 returns setof bpm_core.violation
-language sql stable
+language plpgsql stable
 set search_path = pg_catalog, pg_temp
 as $$
+begin
+  return query
+  select (q.v).* from (
   with event as (
     select e.*, max(e.published_no) over (partition by e.aggregate_id order by e.seq rows between unbounded preceding and 1 preceding) as before,
            max(e.seq) filter (where e.state = 'Published') over (partition by e.aggregate_id) as last_published
@@ -30485,6 +30557,8 @@ as $$
      ('told of what was not published', s.cursor_no > coalesce(t.last_no, 0)),
      ('not told of what was forgotten', s.ended_at is null and s.cursor_no < t.forgotten_no)) x(rule, broken)
    where s.tenant_id = p_tenant_id and x.broken
+  ) q(v);
+end
 $$;
 
 -- from 80_operation/invariant_i_16.sql
@@ -30492,9 +30566,12 @@ $$;
 -- decision to come, an effect to come, or its task.
 create or replace function bpm_core.invariant_i_16(p_tenant_id text)
 returns setof bpm_core.violation
-language sql stable
+language plpgsql stable
 set search_path = pg_catalog, pg_temp
 as $$
+begin
+  return query
+  select (q.v).* from (
   with told as (
     select (h.detail ->> 'approval')::uuid as approval_id,
            count(*) filter (where h.kind = 'ApprovalDecided') as decided,
@@ -30561,15 +30638,20 @@ as $$
              and not exists (select
                                from bpm_core.review r
                               where r.tenant_id = k.tenant_id and r.token_id = k.id and r.state = 'Open'))
+  ) q(v);
+end
 $$;
 
 -- from 80_operation/invariant_i_17.sql
 -- I-17: compensation: only completed steps, in descending order, one at a time, never twice. As the ledger and history tell it.
 create or replace function bpm_core.invariant_i_17(p_tenant_id text)
 returns setof bpm_core.violation
-language sql stable
+language plpgsql stable
 set search_path = pg_catalog, pg_temp
 as $$
+begin
+  return query
+  select (q.v).* from (
   with told as materialized (
     select h.workflow_instance_id, h.seq, h.kind::text as kind, h.token_id, (h.detail ->> 'record')::uuid as record_id, (h.detail ->> 'position')::integer as position,
            (h.detail ->> 'visit')::integer as visit
@@ -30613,6 +30695,8 @@ as $$
    where s.tenant_id = p_tenant_id and s.is_copy and s.state = 'Open'
    group by s.host_token_id
   having count(*) > 1
+  ) q(v);
+end
 $$;
 
 -- from 80_operation/invariant_i_18.sql
@@ -30620,9 +30704,12 @@ $$;
 -- key must be able to do that: a whole hash, an answer, and the instance or signal it speaks of.
 create or replace function bpm_core.invariant_i_18(p_tenant_id text)
 returns setof bpm_core.violation
-language sql stable
+language plpgsql stable
 set search_path = pg_catalog, pg_temp
 as $$
+begin
+  return query
+  select (q.v).* from (
   select bpm_core.violation_of('I-18', k.tenant_id, 'idempotency_key', k.operation || ' ' || k.key, x.rule,
            jsonb_build_object('instance_id', k.instance_id, 'response', k.response, 'hash_bytes', length(k.request_hash)))
     from bpm_core.idempotency_key k
@@ -30650,6 +30737,8 @@ as $$
    where k.tenant_id = p_tenant_id and (k.instance_id is not null or k.response ? 'signal_id')
    group by k.tenant_id, k.operation, k.instance_id, k.response ->> 'signal_id'
   having count(*) > 1
+  ) q(v);
+end
 $$;
 
 -- from 80_operation/invariant_i_19.sql
@@ -30659,9 +30748,11 @@ $$;
 -- Expressions are searched as stored, for the call and for what stands at their end: to print them takes ten times as long.
 create or replace function bpm_core.invariant_i_19(p_tenant_id text)
 returns setof bpm_core.violation
-language sql stable
+language plpgsql stable
 set search_path = pg_catalog, pg_temp
 as $$
+begin
+  return query
   select (bpm_core.violation_of('I-19', '', s.kind, s.name, s.rule, s.detail)).*
     from (
       select c.relname::text as name, 'table' as kind, 'a table without row level security or without its policy' as rule,
@@ -30689,16 +30780,20 @@ as $$
           where r.ev_class = c.oid and r.ev_type = '1') w
        where c.relnamespace = 'bpm'::regnamespace and c.relkind in ('v', 'm') and c.relname <> 'schema_migration'
          and not (coalesce(c.reloptions && '{security_barrier=true,security_barrier=on}', false) and coalesce(w.asks and not w.is_union, false))) s
-   where p_tenant_id = ''
+   where p_tenant_id = '';
+end
 $$;
 
 -- from 80_operation/invariant_i_21.sql
 -- I-21: the version an instance is pinned to never changes under it, but by an audited migration: neither which one it is, nor what it says.
 create or replace function bpm_core.invariant_i_21(p_tenant_id text)
 returns setof bpm_core.violation
-language sql stable
+language plpgsql stable
 set search_path = pg_catalog, pg_temp
 as $$
+begin
+  return query
+  select (q.v).* from (
   select bpm_core.violation_of('I-21', w.tenant_id, 'workflow_instance', w.id::text, 'pinned to another version than at its start or by a migration',
            jsonb_build_object('started_with', h.detail ->> 'workflow_version', 'migrated_to', m.to_version_id, 'is', w.workflow_version_id))
     from bpm_core.workflow_instance w
@@ -30756,6 +30851,8 @@ as $$
    where v.tenant_id = p_tenant_id
      and v.content_hash <> sha256(convert_to(jsonb_build_object('responsibilities', v.responsibilities, 'policy', v.policy, 'capabilities', v.capabilities,
                                                                 'context_profile', v.context_profile)::text, 'UTF8'))
+  ) q(v);
+end
 $$;
 
 -- from 80_operation/invariant_i_22.sql
@@ -30787,9 +30884,12 @@ $$;
 -- still knows the key, or by a person. command_id and payload never change. Of one sequence one at a time is under way or of unknown fate.
 create or replace function bpm_core.invariant_i_23(p_tenant_id text)
 returns setof bpm_core.violation
-language sql stable
+language plpgsql stable
 set search_path = pg_catalog, pg_temp
 as $$
+begin
+  return query
+  select (q.v).* from (
   with told as (
     select (h.detail ->> 'command')::uuid as command_id,
            bool_or(h.kind = 'CommandWritten') as written,
@@ -30835,6 +30935,8 @@ as $$
            where o.tenant_id = p_tenant_id and o.sequence_key is not null and o.state in ('Sending', 'Unknown', 'Reconciling', 'Manual')
            group by o.destination_code, o.sequence_key
           having count(*) > 1) q
+  ) q(v);
+end
 $$;
 
 -- from 80_operation/invariant_i_24.sql
@@ -30842,9 +30944,12 @@ $$;
 -- looked at in the review, each fact supersedes the one before it once, and one per name stands.
 create or replace function bpm_core.invariant_i_24(p_tenant_id text)
 returns setof bpm_core.violation
-language sql stable
+language plpgsql stable
 set search_path = pg_catalog, pg_temp
 as $$
+begin
+  return query
+  select (q.v).* from (
   select bpm_core.violation_of('I-24', f.tenant_id, 'fact', f.id::text, x.rule,
            jsonb_build_object('subject', f.subject_id, 'name', f.name, 'task', f.task_instance_id, 'attempt', f.attempt, 'verdict', r.verdict, 'evidence', f.evidence_ids))
     from bpm_core.fact f
@@ -30897,6 +31002,8 @@ as $$
           from bpm_core.audit_event a
          where a.tenant_id = e.tenant_id and a.aggregate_type = 'evidence' and a.aggregate_id = e.id::text and a.action = 'PurgeEvidence'))) x(rule, broken)
    where e.tenant_id = p_tenant_id and x.broken
+  ) q(v);
+end
 $$;
 
 -- from 80_operation/invariant_i_25.sql
@@ -30904,9 +31011,12 @@ $$;
 -- waits for one is not in effect before it is approved.
 create or replace function bpm_core.invariant_i_25(p_tenant_id text)
 returns setof bpm_core.violation
-language sql stable
+language plpgsql stable
 set search_path = pg_catalog, pg_temp
 as $$
+begin
+  return query
+  select (q.v).* from (
   select bpm_core.violation_of('I-25', r.tenant_id, 'review', r.id::text, x.rule,
            jsonb_build_object('state', r.state, 'decision', r.decision, 'expected_version', r.expected_version, 'verdict', t.verdict))
     from bpm_core.review r
@@ -30937,15 +31047,20 @@ as $$
     join bpm_core.history_event h on h.tenant_id = r.tenant_id and h.workflow_instance_id = r.workflow_instance_id and h.kind = 'TaskCompleted'
      and h.detail ->> 'task' = r.task_instance_id::text and h.detail ->> 'attempt' = r.attempt::text
    where r.tenant_id = p_tenant_id and r.state <> 'Superseded' and r.decision is distinct from 'Approve'
+  ) q(v);
+end
 $$;
 
 -- from 80_operation/invariant_i_27.sql
 -- I-27: live_tokens of instances and scopes equals the count, an open scope has its host, and every reference that is not a foreign key points at a row (orphans).
 create or replace function bpm_core.invariant_i_27(p_tenant_id text)
 returns setof bpm_core.violation
-language sql stable
+language plpgsql stable
 set search_path = pg_catalog, pg_temp
 as $$
+begin
+  return query
+  select (q.v).* from (
   select bpm_core.violation_of('I-27', w.tenant_id, 'workflow_instance', w.id::text, 'live_tokens is not the count',
            jsonb_build_object('live_tokens', w.live_tokens, 'counted', coalesce(k.live, 0)))
     from bpm_core.workflow_instance w
@@ -30986,6 +31101,8 @@ as $$
   union all
   select bpm_core.violation_of(b.invariant, p_tenant_id, b.kind, b.id, b.rule, b.seen)
     from bpm_core.broken_bindings(p_tenant_id) b where b.invariant = 'I-27'
+  ) q(v);
+end
 $$;
 
 -- from 80_operation/invariant_i_27_loops.sql
@@ -30993,9 +31110,12 @@ $$;
 -- items to come of a parallel one have their row in the inbox.
 create or replace function bpm_core.invariant_i_27_loops(p_tenant_id text)
 returns setof bpm_core.violation
-language sql stable
+language plpgsql stable
 set search_path = pg_catalog, pg_temp
 as $$
+begin
+  return query
+  select (q.v).* from (
   select bpm_core.violation_of('I-27', m.tenant_id, 'multi_instance', m.host_token_id::text, x.rule,
            jsonb_build_object('total', m.total, 'created', m.created, 'done', m.done, 'open', coalesce(s.open, 0), 'completed', coalesce(s.completed, 0),
                               'host', h.state, 'host_node', h.node_id))
@@ -31018,6 +31138,8 @@ as $$
         and not exists (select from bpm_core.dead_letter d where d.tenant_id = m.tenant_id and d.payload ->> 'host' = m.host_token_id::text and d.state = 'Open'))
      ) x(rule, broken)
    where m.tenant_id = p_tenant_id and x.broken
+  ) q(v);
+end
 $$;
 
 -- from 80_operation/invariant_i_28.sql
@@ -31025,9 +31147,12 @@ $$;
 -- started says so in its history, once.
 create or replace function bpm_core.invariant_i_28(p_tenant_id text)
 returns setof bpm_core.violation
-language sql stable
+language plpgsql stable
 set search_path = pg_catalog, pg_temp
 as $$
+begin
+  return query
+  select (q.v).* from (
   select bpm_core.violation_of('I-28', e.tenant_id, 'event', e.id::text, x.rule,
            jsonb_build_object('dispatch_state', e.dispatch_state, 'reason', e.reason, 'decisions', coalesce(d.decisions, 0), 'open_letters', coalesce(l.letters, 0)))
     from bpm_core.event e
@@ -31061,15 +31186,20 @@ as $$
    where h.tenant_id = p_tenant_id and h.kind = 'InstanceStarted' and h.detail ? 'event'
      and not exists (select from bpm_core.event_process_instance p
                       where p.tenant_id = h.tenant_id and p.event_id = (h.detail ->> 'event')::uuid and p.process_instance_id = w.process_instance_id and p.how = 'Started')
+  ) q(v);
+end
 $$;
 
 -- from 80_operation/invariant_i_29.sql
 -- I-29: slots of quotas are held by just the tasks that were claimed under them and are Executing.
 create or replace function bpm_core.invariant_i_29(p_tenant_id text)
 returns setof bpm_core.violation
-language sql stable
+language plpgsql stable
 set search_path = pg_catalog, pg_temp
 as $$
+begin
+  return query
+  select (q.v).* from (
   select bpm_core.violation_of('I-29', s.tenant_id, 'task', s.task_instance_id::text, 'a slot is held by a task that is not under it',
            jsonb_build_object('task_type', s.task_type, 'slot', s.slot, 'state', t.state, 'type_slot', t.type_slot, 'tenant_slot', t.tenant_slot))
     from bpm_core.quota_slot s
@@ -31085,6 +31215,8 @@ as $$
    cross join lateral (values ('', t.tenant_slot), (t.task_type, t.type_slot)) k(task_type, slot)
     left join bpm_core.quota_slot s on s.tenant_id = t.tenant_id and s.task_type = k.task_type and s.slot = k.slot
    where t.tenant_id = p_tenant_id and t.state = 'Executing' and k.slot is not null and s.task_instance_id is distinct from t.id
+  ) q(v);
+end
 $$;
 
 -- from 80_operation/is_unique_together.sql
@@ -31589,9 +31721,11 @@ $$;
 -- Returns:  rows (kind, id, refers_to, which).
 create or replace function bpm_core.orphans_of_catalog(p_tenant_id text)
 returns table (kind text, id text, refers_to text, which text)
-language sql stable
+language plpgsql stable
 set search_path = pg_catalog, pg_temp
 as $$
+begin
+  return query
   select 'workflow_node', n.node_id, 'host node', n.attached_to
     from bpm_core.workflow_node n
    where n.tenant_id = p_tenant_id and n.attached_to is not null
@@ -31630,7 +31764,8 @@ as $$
    where not exists (select
                        from bpm_core.process_workflow_binding b
                        join bpm_core.workflow_node n on n.tenant_id = b.tenant_id and n.workflow_version_id = b.workflow_version_id and n.node_id = o.node_id
-                      where b.tenant_id = p_tenant_id and b.process_version_id = o.process_version_id and n.kind in ('MessageStart', 'SignalStart', 'TimerStart'))
+                      where b.tenant_id = p_tenant_id and b.process_version_id = o.process_version_id and n.kind in ('MessageStart', 'SignalStart', 'TimerStart'));
+end
 $$;
 
 -- from 80_operation/orphans_of_compensation.sql
@@ -31638,9 +31773,11 @@ $$;
 -- Returns:  rows (kind, id, refers_to, which).
 create or replace function bpm_core.orphans_of_compensation(p_tenant_id text)
 returns table (kind text, id text, refers_to text, which text)
-language sql stable
+language plpgsql stable
 set search_path = pg_catalog, pg_temp
 as $$
+begin
+  return query
   select 'compensation_record', r.id::text, x.refers_to, x.which
     from bpm_core.compensation_record r
     join bpm_core.workflow_instance w on w.tenant_id = r.tenant_id and w.id = r.workflow_instance_id
@@ -31661,7 +31798,8 @@ as $$
             select
               from bpm_core.pinned_version v
               join bpm_core.workflow_node n on n.tenant_id = v.tenant_id and n.workflow_version_id = v.workflow_version_id and n.node_id = x.which
-             where v.tenant_id = w.tenant_id and v.workflow_instance_id = w.id and (r.status <> 'Pending' or not v.is_past)))
+             where v.tenant_id = w.tenant_id and v.workflow_instance_id = w.id and (r.status <> 'Pending' or not v.is_past)));
+end
 $$;
 
 -- from 80_operation/orphans_of_instances.sql
@@ -31669,9 +31807,11 @@ $$;
 -- Returns:  rows (kind, id, refers_to, which).
 create or replace function bpm_core.orphans_of_instances(p_tenant_id text)
 returns table (kind text, id text, refers_to text, which text)
-language sql stable
+language plpgsql stable
 set search_path = pg_catalog, pg_temp
 as $$
+begin
+  return query
   select 'workflow_instance', w.id::text, x.refers_to, x.which
     from bpm_core.workflow_instance w
     left join bpm_core.role_version r on r.tenant_id = w.tenant_id and r.id = w.role_version_id
@@ -31724,7 +31864,8 @@ as $$
     from bpm_core.inbox i
     left join bpm_core.workflow_instance w on w.tenant_id = i.tenant_id and w.id = i.target_id and i.target_kind = 'WorkflowInstance'
     left join bpm_core.process_instance p on p.tenant_id = i.tenant_id and p.id = i.target_id and i.target_kind = 'ProcessInstance'
-   where i.tenant_id = p_tenant_id and w.id is null and p.id is null
+   where i.tenant_id = p_tenant_id and w.id is null and p.id is null;
+end
 $$;
 
 -- from 80_operation/orphans_of_tasks.sql
@@ -31732,9 +31873,11 @@ $$;
 -- Returns:  rows (kind, id, refers_to, which).
 create or replace function bpm_core.orphans_of_tasks(p_tenant_id text)
 returns table (kind text, id text, refers_to text, which text)
-language sql stable
+language plpgsql stable
 set search_path = pg_catalog, pg_temp
 as $$
+begin
+  return query
   select 'task', t.id::text, x.refers_to, x.which
     from bpm_core.task_instance t
     left join bpm_core.token k on k.tenant_id = t.tenant_id and k.id = t.token_id and k.workflow_instance_id = t.workflow_instance_id
@@ -31790,7 +31933,8 @@ as $$
       union all
       select 'approval', a.id, a.workflow_instance_id, a.token_id from bpm_core.approval_record a where a.tenant_id = p_tenant_id) o
     left join bpm_core.token k on k.tenant_id = p_tenant_id and k.id = o.token_id and k.workflow_instance_id = o.workflow_instance_id
-   where k.id is null
+   where k.id is null;
+end
 $$;
 
 -- from 80_operation/ready.sql
@@ -32134,15 +32278,18 @@ $$;
 -- Returns:  one row per token ever born: where it stands and in which state.
 create or replace function bpm_core.replay_tokens(p_tenant_id text, p_instance_id uuid, p_upto bigint)
 returns table (workflow_instance_id uuid, token_id uuid, node_id text, state text)
-language sql stable
+language plpgsql stable
 set search_path = pg_catalog, pg_temp
 as $$
+begin
+  return query
   select distinct on (s.workflow_instance_id, s.token_id) s.workflow_instance_id, s.token_id, s.node_id, s.state
     from bpm_core.token_step s
    where s.tenant_id = p_tenant_id
      and (p_instance_id is null or s.workflow_instance_id = p_instance_id)
      and (p_upto is null or s.seq <= p_upto)
-   order by s.workflow_instance_id, s.token_id, s.seq desc
+   order by s.workflow_instance_id, s.token_id, s.seq desc;
+end
 $$;
 
 -- from 80_operation/retention_check.sql
@@ -32698,9 +32845,11 @@ $$;
 -- Returns:  rows (tenant_id, kind, id, seen).
 create or replace function bpm_core.unrecorded_changes(p_tenant_id text)
 returns table (tenant_id text, kind text, id text, seen jsonb)
-language sql stable
+language plpgsql stable
 set search_path = pg_catalog, pg_temp
 as $$
+begin
+  return query
   with kept as materialized (
     select w.id, w.status
       from bpm_core.workflow_instance w
@@ -32750,7 +32899,8 @@ as $$
        where i.tenant_id = p_tenant_id) s
     join kept k on k.id = s.workflow_instance_id
    where not exists (
-     select from told t where t.workflow_instance_id = s.workflow_instance_id and t.about = s.id::text and t.kind = any (s.kinds))
+     select from told t where t.workflow_instance_id = s.workflow_instance_id and t.about = s.id::text and t.kind = any (s.kinds));
+end
 $$;
 
 -- from 80_operation/unrecorded_decisions.sql
@@ -32758,9 +32908,11 @@ $$;
 -- Returns:  rows (tenant_id, kind, id, seen).
 create or replace function bpm_core.unrecorded_decisions(p_tenant_id text)
 returns table (tenant_id text, kind text, id text, seen jsonb)
-language sql stable
+language plpgsql stable
 set search_path = pg_catalog, pg_temp
 as $$
+begin
+  return query
   with since as materialized (
     select bpm_core.history_since() as at),
   told as materialized (
@@ -32785,7 +32937,8 @@ as $$
    cross join since n
     left join told s on s.command_id = o.command_id::text
    where o.tenant_id = p_tenant_id and o.created_at >= n.at
-     and s.to_state is not null and s.to_state <> case o.state when 'Sending' then 'Pending' when 'Reconciling' then 'Unknown' else o.state::text end
+     and s.to_state is not null and s.to_state <> case o.state when 'Sending' then 'Pending' when 'Reconciling' then 'Unknown' else o.state::text end;
+end
 $$;
 
 -- from 80_operation/unsettled_inclusive_joins.sql
