@@ -41,6 +41,8 @@ from pgbpm.worker import Worker
 logger = logging.getLogger("pgbpm.runner")
 
 _IDLE_POLL_S = 0.1
+_AHEAD_S = 9.0
+"""So far ahead, and a little further, ``tick`` tells what falls due."""
 _DEFAULT_TICK_S = 0.25
 _AFTER_DRAIN_S = 5.0
 _GONE_WHILE_DRAINING_S = 5.0
@@ -346,10 +348,14 @@ class Runner:
     async def _watch_idle(self) -> None:
         loop = asyncio.get_running_loop()
         grace = self._config.runner.idle_grace_s
-        while not (  # noqa: ASYNC110  several conditions at once
-            self._idle(loop.time() + grace) and await self._nobody_works()
-        ):
-            await asyncio.sleep(0.01)
+        ahead = min(grace, _AHEAD_S)
+        since: float | None = None
+        while since is None or loop.time() < since + grace - ahead:
+            await asyncio.sleep(0.01 if since is None else _IDLE_POLL_S)
+            if not (self._idle(loop.time() + ahead) and await self._nobody_works()):
+                since = None  # the rest of a longer grace is waited for
+            elif since is None:
+                since = loop.time()
         await self._unserved.look(self._tenants.serving)
         logger.info("nothing is due within %g s", grace)
         self.stop()
