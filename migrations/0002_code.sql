@@ -15552,6 +15552,19 @@ begin
 end
 $$;
 
+-- from 40_flow/next_transaction.sql
+-- The horizon of a position: every transaction that had an id when this was asked has one below. The end of a snapshot does not say so: it lies
+-- behind the last transaction that has *ended*, and whoever began after that one and still runs lies beyond it. age() counts from the next id there is,
+-- or from our own: who gets one after us writes with a clock that is later than that of our pick.
+-- Inlined into its caller.
+-- Returns:  xid8.
+create or replace function bpm_core.next_transaction()
+returns xid8
+language sql stable
+as $$
+  select (pg_snapshot_xmax(pg_current_snapshot())::text::bigint + greatest(age(pg_snapshot_xmax(pg_current_snapshot())::xid), 0))::text::xid8
+$$;
+
 -- from 40_flow/note_starved_joins.sql
 -- Opens an incident where a join waits for tokens that nobody can bring any more: every live token of its scope waits at a join. Inclusive joins among
 -- them wait for each other, or for a parallel one. Not a silent stop. The tokens keep their place; moving or cancelling them is for a person.
@@ -16713,7 +16726,7 @@ as $$
   select r.at, case when r.at = r.last_at then r.last_id else '00000000-0000-0000-0000-000000000000' end,
          case when r.marks then coalesce(r.mark_at, '-infinity') - interval '1 millisecond' else p_position.safe_at end,
          case when r.marks then r.at else p_position.mark_at end,
-         case when r.marks then pg_snapshot_xmax(pg_current_snapshot()) else p_position.horizon end,
+         case when r.marks then bpm_core.next_transaction() else p_position.horizon end,
          -- More stragglers than one batch: look back again at once, the mark stays.
          case when not p_look_back then p_position.checked_at when p_settled and not r.marks then '-infinity' else p_ended end,
          case when p_look_back then p_ended - p_began else p_position.check_cost end,
@@ -26956,7 +26969,7 @@ begin
   if r_scan.settled then
     v_next.safe_at := bpm_core.position_of(case when v_result.done < p_limit then v_mark else least(v_mark, v_reached) end);
     v_next.mark_at := bpm_core.position_of(greatest(v_mark, v_reached));
-    v_next.horizon := pg_snapshot_xmax(pg_current_snapshot());
+    v_next.horizon := bpm_core.next_transaction();
   end if;
   if r_scan.whole and (r_scan.settled or v_result.done < p_limit) then
     v_next.full_at := p_now;
@@ -28804,7 +28817,7 @@ begin
     if r_scan.settled then
       v_next.safe_at := p_position.mark_at;
       v_next.mark_at := bpm_core.position_of(v_version);
-      v_next.horizon := pg_snapshot_xmax(pg_current_snapshot());
+      v_next.horizon := bpm_core.next_transaction();
     end if;
     if r_scan.whole then
       v_next.full_at := p_now;

@@ -17,7 +17,7 @@ as $$
   select r.at, case when r.at = r.last_at then r.last_id else '00000000-0000-0000-0000-000000000000' end,
          case when r.marks then coalesce(r.mark_at, '-infinity') - interval '1 millisecond' else p_position.safe_at end,
          case when r.marks then r.at else p_position.mark_at end,
-         case when r.marks then pg_snapshot_xmax(pg_current_snapshot()) else p_position.horizon end,
+         case when r.marks then bpm_core.next_transaction() else p_position.horizon end,
          -- More stragglers than one batch: look back again at once, the mark stays.
          case when not p_look_back then p_position.checked_at when p_settled and not r.marks then '-infinity' else p_ended end,
          case when p_look_back then p_ended - p_began else p_position.check_cost end,

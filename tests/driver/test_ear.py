@@ -4,6 +4,9 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import os
+import socket
+import time
 from collections.abc import AsyncIterator
 
 import psycopg
@@ -60,20 +63,33 @@ def test_it_hears_and_answers(database: TestDatabase) -> None:
     assert told == ["số 1", "số 2", "số 3"]
 
 
-def test_what_is_told_while_it_asks_is_heard(database: TestDatabase) -> None:
+def test_what_comes_behind_an_answer_is_heard(database: TestDatabase) -> None:
+    """Both are read at once, and the socket will not say again that there is something."""
     told: list[str] = []
 
     async def main() -> None:
-        async with listening(database, told) as ear:
-            for number in range(100):
-                telling = asyncio.to_thread(tell, database, str(number))
-                asking = [asyncio.create_task(telling)]
-                while not asking[0].done():
-                    await ear.ask(["x", "1"])
-                    await asyncio.sleep(0)
-                await until(lambda: len(told) == number + 1, "heard")  # noqa: B023
+        async with await AsyncConnection.connect(database.url, autocommit=True) as connection:
+            ear = Ear(connection, lambda payload, pid: told.append(payload))
+            await ear.listen("ear_test", "ask as select 'answer'")
+            answer = ear.ask([])
+            with socket.socket(fileno=os.dup(connection.fileno())) as same:
+                _until_there(same, b"answer")  # the event loop does not read meanwhile
+                tell(database, "behind it")
+                _until_there(same, b"behind it")
+            assert await answer == [b"answer"]
+            await until(lambda: told == ["behind it"], "heard")
 
     asyncio.run(main())
+
+
+def _until_there(one: socket.socket, what: bytes) -> None:
+    deadline = time.monotonic() + 20
+    one.setblocking(False)
+    while True:
+        with contextlib.suppress(BlockingIOError):
+            if what in one.recv(1 << 16, socket.MSG_PEEK):
+                return
+        assert time.monotonic() < deadline, f"never came: {what!r}"
 
 
 def test_a_lost_connection_is_told_to_who_waits(database: TestDatabase) -> None:
