@@ -31,7 +31,9 @@ declare
   v_doubts    jsonb;
   v_now       timestamptz;
 begin
-  perform bpm_core.enter_call(p_tenant_id, 'worker');
+  if not bpm_core.enter_call(p_tenant_id, 'worker') then
+    return;
+  end if;
   v_count := case when jsonb_typeof(p_items) = 'array' then jsonb_array_length(p_items) end;
   if v_count <= 1000 then
     v_steps := bpm_core.take_direct_steps(p_tenant_id, p_items);
