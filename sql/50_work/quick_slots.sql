@@ -13,13 +13,13 @@ declare
   v_id    uuid[];
 begin
   begin
-    v_until := p_mark ->> 'until';
+    v_until := (p_mark ->> 'until')::timestamptz;
     if p_mark -> 'types' <> to_jsonb(p_types) or p_now not between v_until - interval '100 milliseconds' and v_until then
       return null;
     end if;
-    v_level := p_mark ->> 'level';
-    v_at := translate(p_mark ->> 'at', '[]', '{}');
-    v_id := translate(p_mark ->> 'id', '[]', '{}');
+    v_level := (p_mark ->> 'level')::smallint;
+    v_at := translate(p_mark ->> 'at', '[]', '{}')::timestamptz[];
+    v_id := translate(p_mark ->> 'id', '[]', '{}')::uuid[];
   exception
     when data_exception then
       return null;
