@@ -1263,7 +1263,6 @@ comment on table bpm_core.incident is 'Every "cannot go on" is one row with the 
 
 create type bpm_core.task_state as enum ('Ready', 'Executing', 'Held', 'Completed', 'Failed', 'Cancelled');
 -- Domains for the reason given at token_count.
-create domain bpm_core.true_or_null as boolean check (value);
 create domain bpm_core.inner_scope as uuid check (value <> '00000000-0000-0000-0000-000000000000');
 create domain bpm_core.delegation as text check (value in ('Pending', 'Resolved'));
 create type bpm_core.execution_state as enum ('Succeeded', 'Failed', 'Expired', 'Released', 'Cancelled');
@@ -1328,8 +1327,8 @@ create table bpm_core.task_instance (
   owner                text,
   delegation           bpm_core.delegation,
   delegates            text[],
-  needs_review         bpm_core.true_or_null,
-  checks_result        bpm_core.true_or_null,
+  needs_review         boolean check (needs_review),
+  checks_result        boolean check (checks_result),
   type_slot            integer,
   tenant_slot          integer,
   primary key (tenant_id, id),

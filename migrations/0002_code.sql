@@ -21620,7 +21620,7 @@ begin
   v_actor := bpm_core.acting_as(p_tenant_id, p_actor);
   perform bpm_core.check_limit(p_limit);
   return query
-  select t.id, w.process_instance_id, p.business_key, t.node_id, n.name, t.assignee, t.owner, t.delegation, t.candidate_groups, t.candidate_users,
+  select t.id, w.process_instance_id, p.business_key, t.node_id, n.name, t.assignee, t.owner, t.delegation::text, t.candidate_groups, t.candidate_users,
          t.priority_level, t.due_at, t.follow_up_at, t.fencing_token, t.available_at
     from bpm_core.task_instance t
    cross join lateral (select w.process_instance_id, w.workflow_version_id from bpm_core.workflow_instance w
@@ -22226,13 +22226,13 @@ declare
   v_id    uuid[];
 begin
   begin
-    v_until := p_mark ->> 'until';
-    if p_mark -> 'types' <> to_jsonb(p_types) or p_now not between v_until - interval '100 milliseconds' and v_until then
+    v_until := (p_mark ->> 'until')::timestamptz;
+    if (p_mark -> 'types' = to_jsonb(p_types) and p_now between v_until - interval '100 milliseconds' and v_until) is not true then
       return null;
     end if;
-    v_level := p_mark ->> 'level';
-    v_at := translate(p_mark ->> 'at', '[]', '{}');
-    v_id := translate(p_mark ->> 'id', '[]', '{}');
+    v_level := (p_mark ->> 'level')::smallint;
+    v_at := translate(p_mark ->> 'at', '[]', '{}')::timestamptz[];
+    v_id := translate(p_mark ->> 'id', '[]', '{}')::uuid[];
   exception
     when data_exception then
       return null;
@@ -23039,9 +23039,9 @@ declare
 begin
   begin
     with asked as materialized (
-      -- All instances are locked before the first task: the sort below has to see the last of them. What a lock waited for is read as it is then.
+      -- All instances are locked before the first task: the sort below has to see the last of them.
       select k.*, w.status, w.workflow_version_id, w.live_tokens
-        from (select a.*, t.workflow_instance_id
+        from (select a.*, t.workflow_instance_id, count(*) over (partition by t.workflow_instance_id) as answers
                 from (select p_tenant_id as tenant_id, i.n::integer as item, a.task_id, a.fencing_token as shown, a.variables, a.output, a.content_hash,
                              a.variables is not null and a.record is null as is_plain
                         from jsonb_array_elements(p_items) with ordinality i(item, n)
@@ -23054,28 +23054,28 @@ begin
            from bpm_core.workflow_instance w
           where w.tenant_id = k.tenant_id and w.id = k.workflow_instance_id
             for no key update) w),
-    standing as materialized (
-      select k.*, t.*, count(*) over (partition by k.workflow_instance_id) as answers, bpm_core.now() as at
+    held as materialized (
+      select k.item, k.workflow_instance_id, k.live_tokens, k.variables, k.output, k.content_hash, t.id, t.token_id, t.node_id, t.attempt, t.worker_id,
+             t.fencing_token, t.claimed_at, t.lease_until, t.at, k.tenant_id, f.flow_id, f.target_id, f.target_kind = 'EndEvent' as ends,
+             b.task_version_id, b.task_type, b.priority_level, b.max_attempts, b.lease, b.headers, b.checks_result, b.needs_review
         from (select k.* from asked k order by k.task_id offset 0) k
        cross join lateral (
-         select t.id, t.token_id, t.node_id, t.state, t.attempt, t.worker_id, t.fencing_token, t.claimed_at, t.lease_until,
-                t.scope_id is null and t.outputs is null and t.checks_result is null and t.needs_review is null
-                and t.type_slot is null and t.tenant_slot is null as is_ordinary
-           from bpm_core.task_instance t
-          where t.tenant_id = k.tenant_id and t.id = k.task_id
-            for no key update) t),
-    held as materialized (
-      select s.*, f.flow_id, f.target_id, f.target_kind, f.target_kind = 'EndEvent' as ends,
-             b.task_version_id, b.task_type, b.priority_level, b.max_attempts, b.lease, b.headers, b.checks_result, b.needs_review
-        from standing s
+         select t.*, bpm_core.now() as at
+           from (
+             select t.id, t.token_id, t.node_id, t.state, t.attempt, t.worker_id, t.fencing_token, t.claimed_at, t.lease_until,
+                    t.scope_id is null and t.outputs is null and t.checks_result is null and t.needs_review is null
+                    and t.type_slot is null and t.tenant_slot is null as is_ordinary
+               from bpm_core.task_instance t
+              where t.tenant_id = k.tenant_id and t.id = k.task_id
+                for no key update) t offset 0) t
        -- The first is the only one where it is direct; a fork of thousands is not read.
        cross join lateral (select f.flow_id, f.target_id, f.target_kind, f.is_direct from bpm_core.workflow_flow f
-                            where f.tenant_id = s.tenant_id and f.workflow_version_id = s.workflow_version_id and f.source_id = s.node_id
+                            where f.tenant_id = k.tenant_id and f.workflow_version_id = k.workflow_version_id and f.source_id = t.node_id
                             order by f.ord limit 1) f
         left join lateral (select b.* from bpm_core.workflow_task_binding b
-                            where b.tenant_id = s.tenant_id and b.workflow_version_id = s.workflow_version_id and b.node_id = f.target_id offset 0) b on true
-       where s.is_plain and s.is_ordinary and s.answers = 1 and s.status = 'Running' and f.is_direct
-         and s.state = 'Executing' and s.fencing_token = s.shown and s.lease_until > s.at),
+                            where b.tenant_id = k.tenant_id and b.workflow_version_id = k.workflow_version_id and b.node_id = f.target_id offset 0) b on true
+       where k.is_plain and k.answers = 1 and k.status = 'Running' and t.is_ordinary and f.is_direct
+         and t.state = 'Executing' and t.fencing_token = k.shown and t.lease_until > t.at),
     done as (
       update bpm_core.task_instance t
          set state = 'Completed'
@@ -33615,7 +33615,7 @@ select t.tenant_id,
        t.candidate_users,
        t.headers,
        t.owner,
-       t.delegation,
+       t.delegation::text as delegation,
        t.delegates
   from bpm_core.task_instance t
   left join bpm_core.workflow_instance w on w.tenant_id = t.tenant_id and w.id = t.workflow_instance_id

@@ -12,9 +12,9 @@ as $$
 begin
   return (
     select p_positions || jsonb_build_object('', jsonb_build_object(
-             'until', p_now + interval '100 milliseconds', 'level', p_slots[1].priority_level, 'types', jsonb_agg(s.task_type order by s.n),
-             'at', jsonb_agg(p.position -> 'reached_at' order by s.n), 'id', jsonb_agg(p.position -> 'reached_id' order by s.n)))
-      from unnest(p_slots) with ordinality s(task_type, priority_level, from_at, from_id, slot, until_at, quotas, n)
+             'until', p_now + interval '100 milliseconds', 'level', p_slots[1].priority_level,
+             'heads', jsonb_object_agg(s.task_type, jsonb_build_array(p.position -> 'reached_at', p.position -> 'reached_id'))))
+      from unnest(p_slots) s
      cross join lateral (select p_positions -> s.task_type -> s.priority_level::text as position offset 0) p);
 end
 $$;

@@ -12,7 +12,6 @@ begin
   if (cardinality(p_claimed) = p_limit) is not true then
     return p_positions - '';
   end if;
-  return jsonb_set(jsonb_set(p_positions, array['', 'at', (v_last.slot - 1)::text], to_jsonb(v_last.available_at)),
-                   array['', 'id', (v_last.slot - 1)::text], to_jsonb(v_last.task_id));
+  return jsonb_set(p_positions, array['', 'heads', v_last.task_type], jsonb_build_array(v_last.available_at, v_last.task_id));
 end
 $$;
