@@ -1169,16 +1169,20 @@ create table bpm_core.subscription (
   state                bpm_core.subscription_state not null default 'Open',
   created_at           timestamptz not null,
   last_met             boolean not null default false,
+  opened_by            xid8 not null default pg_current_xact_id(),
   primary key (tenant_id, id),
   foreign key (tenant_id, process_version_id) references bpm_core.process_version,
   check ((workflow_instance_id is null) <> (process_version_id is null))
 ) with (fillfactor = 80, autovacuum_vacuum_scale_factor = 0.02);
-create index subscription_open on bpm_core.subscription (name, correlation_key, created_at, id) where state = 'Open';
+create index subscription_open on bpm_core.subscription (name, correlation_key, created_at, id) where state = 'Open' and kind = 'Message';
+create index subscription_signal on bpm_core.subscription (name, opened_by) where state = 'Open' and kind = 'Signal' and workflow_instance_id is not null;
+create index subscription_start on bpm_core.subscription (name) where state = 'Open' and kind = 'Signal' and process_version_id is not null;
 create index subscription_conditional on bpm_core.subscription (workflow_instance_id) where kind = 'Conditional';
 create index subscription_of_token on bpm_core.subscription (token_id);
 create index subscription_of_version on bpm_core.subscription (process_version_id) where process_version_id is not null;
 comment on column bpm_core.subscription.process_version_id is 'Of a start event: the version it starts, as often as its message or signal comes. Without a key.';
 comment on column bpm_core.subscription.last_met is 'Of a condition: whether it was true when last asked; one that does not interrupt takes effect when it turns true.';
+comment on column bpm_core.subscription.opened_by is 'The transaction that opened it. What was opened before the oldest transaction that still runs, everybody sees: signals go on from there.';
 comment on table bpm_core.subscription is 'A wait for a message or a signal. Changed only under the lock of its instance; which message it gets is decided under the lock of the message key.';
 
 create table bpm_core.message (
@@ -1213,10 +1217,16 @@ create table bpm_core.signal (
   payload   jsonb not null default '{}',
   receivers integer not null check (receivers >= 0),
   sent_at   timestamptz not null,
+  safe_from xid8 not null,
+  server_id bigint not null,
   primary key (tenant_id, id)
 ) with (autovacuum_vacuum_insert_scale_factor = 0.1);
+-- The last one of its name. Hashed, so that the primary key cannot answer for it.
+create index signal_last on bpm_core.signal (hashtextextended(tenant_id || chr(31) || name, 0), id);
 comment on table bpm_core.signal is 'A signal, broadcast once to every wait that was open then; the inbox rows it became name it.';
 comment on column bpm_core.signal.receivers is 'How many waits were open when it was sent.';
+comment on column bpm_core.signal.safe_from is 'No wait for its name opened by an earlier transaction is open any more, nor ever will be (decision 0043).';
+comment on column bpm_core.signal.server_id is 'Of the server whose transactions safe_from counts: a database that was restored elsewhere has others.';
 
 create table bpm_core.inbox (
   tenant_id    text collate "C" not null default '',

@@ -9713,7 +9713,7 @@ begin
       from consumed c
      where w.tenant_id = c.tenant_id and w.id = c.workflow_instance_id
     returning row(c.tenant_id, c.id, c.workflow_instance_id, c.process_version_id, c.token_id, c.visit, c.node_id, c.kind, c.name, c.correlation_key,
-                  c.state, c.created_at, c.last_met)::bpm_core.subscription as wait, c.interrupting)
+                  c.state, c.created_at, c.last_met, c.opened_by)::bpm_core.subscription as wait, c.interrupting)
   select array_agg(p.wait), array_agg(p.wait) filter (where not p.interrupting)
     into v_met, v_again
     from patched p;
@@ -15591,6 +15591,19 @@ begin
 end
 $$;
 
+-- from 40_flow/next_transaction.sql
+-- The horizon of a position: every transaction that had an id when this was asked has one below. The end of a snapshot does not say so: it lies
+-- behind the last transaction that has *ended*, and whoever began after that one and still runs lies beyond it. age() counts from the next id there is,
+-- or from our own: who gets one after us writes with a clock that is later than that of our pick.
+-- Inlined into its caller.
+-- Returns:  xid8.
+create or replace function bpm_core.next_transaction()
+returns xid8
+language sql stable
+as $$
+  select (pg_snapshot_xmax(pg_current_snapshot())::text::bigint + greatest(age(pg_snapshot_xmax(pg_current_snapshot())::xid), 0))::text::xid8
+$$;
+
 -- from 40_flow/note_starved_joins.sql
 -- Opens an incident where a join waits for tokens that nobody can bring any more: every live token of its scope waits at a join. Inclusive joins among
 -- them wait for each other, or for a parallel one. Not a silent stop. The tokens keep their place; moving or cancelling them is for a person.
@@ -15676,7 +15689,7 @@ begin
    cross join lateral (
      select s.id, s.workflow_instance_id
        from bpm_core.subscription s
-      where s.state = 'Open' and s.name = m.name and s.correlation_key = m.correlation_key
+      where s.state = 'Open' and s.kind = 'Message' and s.name = m.name and s.correlation_key = m.correlation_key
         and s.tenant_id is not distinct from p_tenant_id  -- no index condition: with = the planner may walk the tenant
         and not exists (select from bpm_core.message o where o.correlated_to = s.id)
       order by s.created_at, s.id
@@ -16143,7 +16156,7 @@ begin
          -- The oldest wait gets a message: those of one command in the order in which they were come to, an outer boundary before an inner one.
          v_now + w.n * interval '1 microsecond'
     from unnest(p_waits) with ordinality w(tenant_id, id, workflow_instance_id, process_version_id, token_id, visit, node_id, kind, name, correlation_key, state,
-                                           created_at, last_met, n);
+                                           created_at, last_met, opened_by, n);
   insert into bpm_core.history_event (tenant_id, workflow_instance_id, at, kind, token_id, node_id, to_state, detail)
   select w.tenant_id, w.workflow_instance_id, v_now, 'MessageAwaited', w.token_id, w.node_id, 'Waiting',
          jsonb_build_object('subscription', w.id, 'name', w.name, 'correlation_key', w.correlation_key)
@@ -16186,7 +16199,7 @@ begin
      -- An interrupting event sub-process may have begun in the same command: the others there are not waited for any more.
      where t.state = 'Waiting' and not (n.element = 'startEvent' and bpm_core.starts_closed(r.tenant_id, r.token_id, r.version_id)))
   select array_agg(row((w.token).tenant_id, bpm_core.new_id(), (w.token).instance_id, null, (w.token).token_id, w.visit, (w.token).node_id, 'Message',
-                       w.message_name, w.correlation_key, 'Open', null, false)::bpm_core.subscription) filter (where w.correlation_key is not null),
+                       w.message_name, w.correlation_key, 'Open', null, false, null)::bpm_core.subscription) filter (where w.correlation_key is not null),
          array_agg(row(row((w.token).tenant_id, (w.token).instance_id, (w.token).version_id, (w.token).scope_id, (w.token).token_id, w.host_node_id,
                            (w.token).flow_id, (w.token).kind)::bpm_core.moving, 'CorrelationKeyMissing',
                        format('Message %s at %s: %s gives no key to correlate by.', w.message_name, (w.token).node_id,
@@ -16514,7 +16527,8 @@ $$;
 -- Returns:  pick_position.
 create or replace function bpm_core.pick_end(
   p_position bpm_core.pick_position, p_look_back boolean, p_settled boolean, p_whole boolean,
-  p_last_at timestamptz, p_last_id uuid, p_exhausted boolean, p_began timestamptz)
+  p_last_at timestamptz, p_last_id uuid, p_exhausted boolean, p_began timestamptz,
+  p_slack interval default interval '1 second')
 returns bpm_core.pick_position
 language plpgsql volatile
 set search_path = pg_catalog, pg_temp
@@ -16527,7 +16541,7 @@ declare
   v_position bpm_core.pick_position;
 begin
   select e.* into v_position
-    from bpm_core.position_after(p_position, p_look_back, p_settled, p_whole, p_last_at, p_last_id, p_exhausted, p_began, v_ended) e;
+    from bpm_core.position_after(p_position, p_look_back, p_settled, p_whole, p_last_at, p_last_id, p_exhausted, p_began, v_ended, p_slack) e;
   return v_position;
 end
 $$;
@@ -16729,28 +16743,30 @@ $$;
 -- from 40_flow/position_after.sql
 -- The position after a pick. p_last_* is the last row handed out (null: none), p_exhausted that there was no more to hand out; the pick lasted from
 -- p_began to p_ended. Where it was exhausted, what was reached is the
--- clock of the pick but for a second: what died without being handed out (leases given up, timers cancelled) is not walked again. Rows written meanwhile
--- are due at the clock of their writer, so most of those that commit a little later lie within that second; the others are stragglers.
+-- clock of the pick but for p_slack: what died without being handed out (leases given up, timers cancelled) is not walked again. Rows written meanwhile
+-- are due at the clock of their writer, so most of those that commit a little later lie within a second; the others are stragglers. What falls due a second
+-- after it was written, or later, needs no slack: leases.
 -- What was reached, and the mark, under a clock that has since been set back count for nothing once a whole scan was made: rows of now are due before them.
 -- The horizon is read here, after the pick: a writer that began before a row we saw commit must still lie below it.
 -- In SQL, so that it is inlined into the statement that gives back many positions at once.
 -- Returns:  one row: pick_position.
 create or replace function bpm_core.position_after(
   p_position bpm_core.pick_position, p_look_back boolean, p_settled boolean, p_whole boolean,
-  p_last_at timestamptz, p_last_id uuid, p_exhausted boolean, p_began timestamptz, p_ended timestamptz)
+  p_last_at timestamptz, p_last_id uuid, p_exhausted boolean, p_began timestamptz, p_ended timestamptz,
+  p_slack interval default interval '1 second')
 returns setof bpm_core.pick_position
 language sql stable rows 1
 as $$
   select r.at, case when r.at = r.last_at then r.last_id else '00000000-0000-0000-0000-000000000000' end,
          case when r.marks then coalesce(r.mark_at, '-infinity') - interval '1 millisecond' else p_position.safe_at end,
          case when r.marks then r.at else p_position.mark_at end,
-         case when r.marks then pg_snapshot_xmax(pg_current_snapshot()) else p_position.horizon end,
+         case when r.marks then bpm_core.next_transaction() else p_position.horizon end,
          -- More stragglers than one batch: look back again at once, the mark stays.
          case when not p_look_back then p_position.checked_at when p_settled and not r.marks then '-infinity' else p_ended end,
          case when p_look_back then p_ended - p_began else p_position.check_cost end,
          -- Past what was reached before there are no stragglers. Waiting for the end of a long queue would walk it from its head with every pick.
          case when p_look_back and p_whole and (p_exhausted or r.passed) then p_ended else p_position.full_at end
-    from (select e.*, case when p_exhausted then greatest(e.last_at, p_began - interval '1 second') else e.last_at end as at
+    from (select e.*, case when p_exhausted then greatest(e.last_at, p_began - p_slack) else e.last_at end as at
             from (select f.passed, f.marks, f.mark_at, case when f.passed then p_last_at else f.from_at end as last_at, case when f.passed then p_last_id else f.from_id end as last_id
                     from (select b.*, coalesce((p_last_at, p_last_id) > (b.from_at, b.from_id), false) as passed,
                                  p_look_back and p_settled and (p_exhausted or b.mark_at is null or coalesce(p_last_at > b.mark_at, false)) as marks
@@ -17308,7 +17324,7 @@ begin
   end if;
   perform bpm_core.open_subscriptions(array(
     select row(c.tenant_id, bpm_core.new_id(), c.workflow_instance_id, null, c.token_id, c.visit, c.node_id, c.kind, c.name, c.correlation_key,
-               'Open', null, false)::bpm_core.subscription
+               'Open', null, false, null)::bpm_core.subscription
       from unnest(p_consumed) c));
 end
 $$;
@@ -17736,6 +17752,33 @@ begin
 end
 $$;
 
+-- from 40_flow/safe_signal.sql
+-- The transaction before which nobody opened a wait for this signal that is still open: what the last one of its name found. From the very
+-- beginning where there was none, or where the transactions were counted by another server (p_server_id): those of a restored database are not ours.
+-- Exact, unlike positions by a clock: a wait that is passed over would never get its signal.
+-- Returns:  xid8.
+create or replace function bpm_core.safe_signal(p_tenant_id text, p_name text, p_server_id bigint)
+returns xid8
+language plpgsql stable
+set search_path = pg_catalog, pg_temp
+set plan_cache_mode = force_generic_plan
+set enable_seqscan = off  set enable_hashjoin = off  set enable_mergejoin = off
+set jit = off
+set enable_sort = off
+as $$
+declare
+  r_last record;
+begin
+  select g.safe_from, g.server_id into r_last
+    from bpm_core.signal g
+   where hashtextextended(g.tenant_id || chr(31) || g.name, 0) = hashtextextended(p_tenant_id || chr(31) || p_name, 0)
+     and g.name = p_name and g.tenant_id is not distinct from p_tenant_id
+   order by g.id desc
+   limit 1;
+  return case when r_last.server_id = p_server_id then r_last.safe_from else '0' end;
+end
+$$;
+
 -- from 40_flow/schedule_starts.sql
 -- Schedules the start timers of a version. p_before: how those of the version before it stood.
 -- Writes:   timer. One that will not fire any more gets a row that says so: Cancelled, none remaining.
@@ -17839,7 +17882,8 @@ $$;
 -- from 40_flow/send_signal.sql
 -- Sends a signal to every wait of the tenant that is open for it: an inbox row each, for tick to apply under the locks of their instances; and starts
 -- every process that has a start event for it: an instance each, which goes on with the next tick.
--- Waits are read without a lock: one that closes meanwhile does not get it, one that opens later does not either.
+-- Waits are read without a lock: one that closes meanwhile does not get it, one that opens later does not either. It begins where the last signal of
+-- the name found that nothing before is open any more (safe_signal); a wait never opens again, and never changes its name.
 -- Returns:  signal, with the number of receivers.
 -- Raises:   BP429 more than 100,000 receivers.
 -- Writes:   signal, inbox, and what insert_starts and park_tokens write.
@@ -17853,29 +17897,33 @@ set jit = off
 as $$
 declare
   v_limit  constant integer := 100000;
+  v_server constant bigint := (select c.system_identifier from pg_control_system() c);
+  v_from   constant xid8 := bpm_core.safe_signal(p_tenant_id, p_name, v_server);
   v_signal bpm_core.signal;
   v_starts bpm_core.start[];
 begin
-  v_signal := row(p_tenant_id, bpm_core.new_id(), p_name, p_payload, 0, bpm_core.now())::bpm_core.signal;
-  insert into bpm_core.inbox (tenant_id, id, target_kind, target_id, kind, payload, available_at)
-  select s.tenant_id, bpm_core.new_id(), 'WorkflowInstance', s.workflow_instance_id, 'Signal',
-         jsonb_build_object('signal', v_signal.id, 'subscription', s.id), bpm_core.now()
-    from bpm_core.subscription s
-   where s.state = 'Open' and s.name = p_name and s.correlation_key is null and s.tenant_id is not distinct from p_tenant_id and s.kind = 'Signal'
-     and s.workflow_instance_id is not null
-   limit v_limit + 1;
-  get diagnostics v_signal.receivers = row_count;
+  v_signal := row(p_tenant_id, bpm_core.new_id(), p_name, p_payload, 0, bpm_core.now(), null, v_server)::bpm_core.signal;
+  with open as materialized (
+    select s.tenant_id, s.id, s.workflow_instance_id, s.opened_by
+      from bpm_core.subscription s
+     where s.state = 'Open' and s.kind = 'Signal' and s.workflow_instance_id is not null and s.name = p_name and s.opened_by >= v_from
+       and s.tenant_id is not distinct from p_tenant_id
+     limit v_limit + 1),
+  sent as (
+    insert into bpm_core.inbox (tenant_id, id, target_kind, target_id, kind, payload, available_at)
+    select o.tenant_id, bpm_core.new_id(), 'WorkflowInstance', o.workflow_instance_id, 'Signal',
+           jsonb_build_object('signal', v_signal.id, 'subscription', o.id), bpm_core.now()
+      from open o)
+  -- Of the snapshot that looked: whoever ran then may have opened what it did not see.
+  select count(*)::integer, least(min(o.opened_by), pg_snapshot_xmin(pg_current_snapshot())) into v_signal.receivers, v_signal.safe_from
+    from open o;
   if v_signal.receivers > v_limit then
     perform bpm_core.fail('BP429', format('Signal %s has more than %s receivers.', p_name, v_limit), jsonb_build_object('signal', p_name, 'limit', v_limit));
   end if;
   v_starts := array(
     select bpm_core.triggered_start(s.tenant_id, s.process_version_id, s.node_id, p_payload, null, jsonb_build_object('signal', v_signal.id, 'name', p_name))
-      -- Which of them start something is asked outside: inside, a scan of the index of those would look cheap.
-      from (select s.tenant_id, s.id, s.process_version_id, s.node_id, s.created_at
-              from bpm_core.subscription s
-             where s.state = 'Open' and s.name = p_name and s.correlation_key is null and s.tenant_id is not distinct from p_tenant_id and s.kind = 'Signal'
-            offset 0) s
-     where s.process_version_id is not null
+      from bpm_core.subscription s
+     where s.state = 'Open' and s.kind = 'Signal' and s.process_version_id is not null and s.name = p_name and s.tenant_id is not distinct from p_tenant_id
      order by s.created_at, s.id
      limit v_limit);
   if cardinality(v_starts) > 0 then
@@ -18952,7 +19000,7 @@ $$;
 -- from 40_flow/tick_timers.sql
 -- Fires due timers, oldest first, each once. Picks unlocked, locks the instances nobody holds, and of start timers the definitions, then the timers, then
 -- looks again. Where somebody holds what is due first it picks further on, so that nobody keeps the timers of others waiting.
--- Returns:  tick_result: rows done, the next position, when the next falls due within a minute (further ahead lie the entries of all timers
+-- Returns:  tick_result: rows done, the next position, when the next falls due within ten seconds (further ahead lie the entries of all timers
 --           that were cancelled before their time).
 -- Writes:   timer, history_event, and what follows on the paths. Locks: workflow_instance skip locked, then timer.
 create or replace function bpm_core.tick_timers(
@@ -19003,7 +19051,7 @@ begin
   v_result.next_due_at := (
     select t.due_at
       from bpm_core.timer t
-     where t.status = 'Scheduled' and t.tenant_id = p_tenant_id and t.due_at > p_now and t.due_at <= p_now + interval '1 minute'
+     where t.status = 'Scheduled' and t.tenant_id = p_tenant_id and t.due_at > p_now and t.due_at <= p_now + interval '10 seconds'
      order by t.due_at
      limit 1);
   return v_result;
@@ -19064,7 +19112,7 @@ begin
   v_result.next_due_at := (
     select t.ready_at
       from bpm_core.token t
-     where t.state = 'Ready' and t.tenant_id = p_tenant_id and t.ready_at > p_now and t.ready_at <= p_now + interval '1 minute'
+     where t.state = 'Ready' and t.tenant_id = p_tenant_id and t.ready_at > p_now and t.ready_at <= p_now + interval '10 seconds'
      order by t.ready_at
      limit 1);
   return v_result;
@@ -23410,7 +23458,7 @@ begin
     v_from := v_found[cardinality(v_found)];
   end loop;
   v_result.next_position := bpm_core.pick_end(p_position, r_scan.look_back, r_scan.settled, r_scan.whole, v_last.at, v_last.id,
-                                     v_all and v_result.done < p_limit, p_now);
+                                     v_all and v_result.done < p_limit, p_now, interval '0');
   return v_result;
 end
 $$;
@@ -24392,7 +24440,7 @@ $$;
 -- What time does to open approvals: expires them, lets one more person decide, reminds. Picks those due first, of instances nobody holds that are running;
 -- the time of a suspended one goes on, its approvals are looked at when it is resumed: the position stays before them. A reminder keeps its grid, missed ones
 -- are made up for by one.
--- Returns:  tick_result: rows done, the next position, when the next falls due within a minute.
+-- Returns:  tick_result: rows done, the next position, when the next falls due within ten seconds.
 -- Writes:   approval_record, history_event, and what apply_decisions and stop_starved write. Locks: workflow_instance, skip locked.
 create or replace function bpm_core.drive_approval_times(
   p_tenant_id text, p_limit integer, p_position bpm_core.pick_position, p_now timestamptz)
@@ -24455,7 +24503,7 @@ begin
   v_result.next_due_at := (
     select a.due_at
       from bpm_core.approval_record a
-     where a.status = 'Pending' and a.due_at is not null and a.tenant_id = p_tenant_id and a.due_at > p_now and a.due_at <= p_now + interval '1 minute'
+     where a.status = 'Pending' and a.due_at is not null and a.tenant_id = p_tenant_id and a.due_at > p_now and a.due_at <= p_now + interval '10 seconds'
      order by a.due_at
      limit 1);
   return v_result;
@@ -27039,7 +27087,7 @@ begin
     v_last := bpm_core.last_handled(v_found, v_locked);
   end if;
   v_result.next_position := bpm_core.pick_end(p_position, r_scan.look_back, r_scan.settled, r_scan.whole, v_last.at, v_last.id,
-                                     cardinality(v_found) < p_limit and cardinality(v_found) = v_result.done, p_now);
+                                     cardinality(v_found) < p_limit and cardinality(v_found) = v_result.done, p_now, interval '0');
   return v_result;
 end
 $$;
@@ -27087,7 +27135,7 @@ begin
   if r_scan.settled then
     v_next.safe_at := bpm_core.position_of(case when v_result.done < p_limit then v_mark else least(v_mark, v_reached) end);
     v_next.mark_at := bpm_core.position_of(greatest(v_mark, v_reached));
-    v_next.horizon := pg_snapshot_xmax(pg_current_snapshot());
+    v_next.horizon := bpm_core.next_transaction();
   end if;
   if r_scan.whole and (r_scan.settled or v_result.done < p_limit) then
     v_next.full_at := p_now;
@@ -28852,7 +28900,7 @@ $$;
 -- from 75_intake/tick_events.sql
 -- Dispatches events that are due, oldest first, by the rules. Those that wait for other rules are of tick_rules.
 -- The version of the rules is read before the rules are: if they change in between, the event is looked at once more.
--- Returns:  tick_result: rows done, the next position, when the next falls due within a minute.
+-- Returns:  tick_result: rows done, the next position, when the next falls due within ten seconds.
 -- Writes:   as dispatch_events. Locks: event, skip locked; message keys, tried; what starting and correlating lock.
 create or replace function bpm_core.tick_events(p_tenant_id text, p_limit integer, p_position bpm_core.pick_position, p_now timestamptz)
 returns bpm_core.tick_result
@@ -28888,7 +28936,7 @@ begin
   v_result.next_due_at := (
     select e.available_at
       from bpm_core.event e
-     where e.dispatch_state = 'Pending' and e.tenant_id = p_tenant_id and e.available_at > p_now and e.available_at <= p_now + interval '1 minute'
+     where e.dispatch_state = 'Pending' and e.tenant_id = p_tenant_id and e.available_at > p_now and e.available_at <= p_now + interval '10 seconds'
      order by e.available_at
      limit 1);
   return v_result;
@@ -28935,7 +28983,7 @@ begin
     if r_scan.settled then
       v_next.safe_at := p_position.mark_at;
       v_next.mark_at := bpm_core.position_of(v_version);
-      v_next.horizon := pg_snapshot_xmax(pg_current_snapshot());
+      v_next.horizon := bpm_core.next_transaction();
     end if;
     if r_scan.whole then
       v_next.full_at := p_now;
@@ -29198,9 +29246,11 @@ $$;
 -- Returns:  rows (invariant, kind, id, rule, seen).
 create or replace function bpm_core.broken_bindings(p_tenant_id text)
 returns table (invariant text, kind text, id text, rule text, seen jsonb)
-language sql stable
+language plpgsql stable
 set search_path = pg_catalog, pg_temp
 as $$
+begin
+  return query
   with several as materialized (
     select p.* from bpm_core.process_instance p where p.tenant_id = p_tenant_id and p.ended_bindings is not null),
   bound as materialized (
@@ -29290,7 +29340,8 @@ as $$
   select 'I-27', 'process_instance', p.id::text, 'orphan', jsonb_build_object('refers_to', 'binding', 'which', e.key)
     from several p
    cross join lateral unnest(p.ended_bindings) e(key)
-   where not exists (select from bound b where b.process_id = p.id and b.binding_key = e.key collate "C")
+   where not exists (select from bound b where b.process_id = p.id and b.binding_key = e.key collate "C");
+end
 $$;
 
 -- from 80_operation/check_deletable.sql
@@ -29332,6 +29383,7 @@ $$;
 -- from 80_operation/check_invariants.sql
 -- The engine audits itself: every invariant, every violating row. Reads whole tables; all in one snapshot, so that it may run beside work.
 -- Without nested loops: everything is read anyway, and where statistics are missing the planner would walk the whole tenant once per row.
+-- What it calls is PL/pgSQL: planning costs most where there is little, and a session that audits again and again does it once.
 -- Returns:  rows (invariant, tenant_id, subject, detail with the rule and the values seen); none when all is well.
 -- Raises:   BP403.
 create or replace function bpm.check_invariants(p_tenant_id text default '')
@@ -30093,15 +30145,20 @@ $$;
 -- I-01: a token reaches a final state once and never leaves it. As history tells it.
 create or replace function bpm_core.invariant_i_01(p_tenant_id text)
 returns setof bpm_core.violation
-language sql stable
+language plpgsql stable
 set search_path = pg_catalog, pg_temp
 as $$
+begin
+  return query
+  select (q.v).* from (
   select bpm_core.violation_of('I-01', s.tenant_id, 'token', s.token_id::text, 'a final token moved again',
            jsonb_build_object('seq', s.seq, 'kind', s.kind, 'was', s.before, 'became', s.state))
     from (select t.tenant_id, t.token_id, t.seq, t.kind, t.state, lag(t.state) over (partition by t.token_id order by t.seq) as before
             from bpm_core.token_step t
            where t.tenant_id = p_tenant_id) s
    where s.before in ('Completed', 'Terminated')
+  ) q(v);
+end
 $$;
 
 -- from 80_operation/invariant_i_02.sql
@@ -30109,9 +30166,12 @@ $$;
 -- within one command, so one of them may lie between two rows.
 create or replace function bpm_core.invariant_i_02(p_tenant_id text)
 returns setof bpm_core.violation
-language sql stable
+language plpgsql stable
 set search_path = pg_catalog, pg_temp
 as $$
+begin
+  return query
+  select (q.v).* from (
   select bpm_core.violation_of('I-02', s.tenant_id, 'token', s.token_id::text, 'a move that is not listed',
            jsonb_build_object('seq', s.seq, 'kind', s.kind, 'from', s.before, 'to', s.state))
     from (select t.tenant_id, t.token_id, t.seq, t.kind, t.state, lag(t.state) over (partition by t.token_id order by t.seq) as before
@@ -30130,15 +30190,20 @@ as $$
   select bpm_core.violation_of('I-02', t.tenant_id, 'token', t.id::text, 'Executing outlived its command', jsonb_build_object('since', t.updated_at))
     from bpm_core.token t
    where t.tenant_id = p_tenant_id and t.state = 'Executing'
+  ) q(v);
+end
 $$;
 
 -- from 80_operation/invariant_i_03.sql
 -- I-03: at most one claim succeeds per task attempt. A running attempt has not ended; no two attempts share a fencing token.
 create or replace function bpm_core.invariant_i_03(p_tenant_id text)
 returns setof bpm_core.violation
-language sql stable
+language plpgsql stable
 set search_path = pg_catalog, pg_temp
 as $$
+begin
+  return query
+  select (q.v).* from (
   select bpm_core.violation_of('I-03', t.tenant_id, 'task', t.id::text, 'the running attempt has ended already',
            jsonb_build_object('attempt', t.attempt, 'worker', t.worker_id, 'ended_by', e.worker_id, 'ended', e.state))
     from bpm_core.task_instance t
@@ -30156,6 +30221,8 @@ as $$
            where t.tenant_id = p_tenant_id and t.state = 'Executing') a
    group by a.task_id, a.fencing_token
   having count(*) > 1
+  ) q(v);
+end
 $$;
 
 -- from 80_operation/invariant_i_04.sql
@@ -30163,9 +30230,12 @@ $$;
 -- that succeeded, and the attempt that succeeded is the last.
 create or replace function bpm_core.invariant_i_04(p_tenant_id text)
 returns setof bpm_core.violation
-language sql stable
+language plpgsql stable
 set search_path = pg_catalog, pg_temp
 as $$
+begin
+  return query
+  select (q.v).* from (
   select bpm_core.violation_of('I-04', r.tenant_id, 'task', r.task_instance_id::text, 'a result of an attempt that did not succeed was accepted',
            jsonb_build_object('attempt', r.attempt, 'execution', e.state))
     from bpm_core.result r
@@ -30177,6 +30247,8 @@ as $$
     from bpm_core.execution e
     join bpm_core.task_instance t on t.tenant_id = e.tenant_id and t.id = e.task_instance_id
    where e.tenant_id = p_tenant_id and e.state = 'Succeeded' and (t.attempt <> e.attempt or t.fencing_token <> e.fencing_token)
+  ) q(v);
+end
 $$;
 
 -- from 80_operation/invariant_i_06.sql
@@ -30184,9 +30256,12 @@ $$;
 -- from every flow that has brought one, at least one, and fires as soon as it may (unsettled_inclusive_joins).
 create or replace function bpm_core.invariant_i_06(p_tenant_id text)
 returns setof bpm_core.violation
-language sql stable
+language plpgsql stable
 set search_path = pg_catalog, pg_temp
 as $$
+begin
+  return query
+  select (q.v).* from (
   with round as (
     select j.tenant_id, j.workflow_instance_id, j.scope_id, j.node_id, j.round, j.expected, j.joined, j.fired_at is not null as fired,
            n.kind, n.incoming, w.created_at >= (select bpm_core.history_since()) as recorded,
@@ -30239,6 +30314,8 @@ as $$
   union all
   select bpm_core.violation_of('I-06', p_tenant_id, 'join', format('%s of instance %s', u.node_id, u.workflow_instance_id), u.rule, u.seen)
     from bpm_core.unsettled_inclusive_joins(p_tenant_id) u
+  ) q(v);
+end
 $$;
 
 -- from 80_operation/invariant_i_07.sql
@@ -30246,9 +30323,12 @@ $$;
 -- a token that rests at a task node has its task, or the answer to it is parked or reviewed.
 create or replace function bpm_core.invariant_i_07(p_tenant_id text)
 returns setof bpm_core.violation
-language sql stable
+language plpgsql stable
 set search_path = pg_catalog, pg_temp
 as $$
+begin
+  return query
+  select (q.v).* from (
   select bpm_core.violation_of('I-07', t.tenant_id, 'task', t.id::text, 'a live task without a live token at its node and visit',
            jsonb_build_object('state', t.state, 'node', t.node_id, 'visit', t.visit, 'token_state', k.state, 'token_node', k.node_id, 'token_visit', k.visit))
     from bpm_core.task_instance t
@@ -30282,6 +30362,8 @@ as $$
                        from bpm_core.review r
                        join bpm_core.task_instance t on t.tenant_id = r.tenant_id and t.id = r.task_instance_id
                       where r.tenant_id = k.tenant_id and r.token_id = k.id and r.state = 'Open' and t.visit = k.visit)
+  ) q(v);
+end
 $$;
 
 -- from 80_operation/invariant_i_08.sql
@@ -30289,9 +30371,12 @@ $$;
 -- A release gives its attempt back by raising the maximum by one; a migration leaves what the old version gave.
 create or replace function bpm_core.invariant_i_08(p_tenant_id text)
 returns setof bpm_core.violation
-language sql stable
+language plpgsql stable
 set search_path = pg_catalog, pg_temp
 as $$
+begin
+  return query
+  select (q.v).* from (
   select bpm_core.violation_of('I-08', p_tenant_id, 'task', a.task_id::text, 'a later attempt has no higher fencing token',
            jsonb_build_object('attempt', a.attempt, 'fencing_token', a.fencing_token, 'before', a.before))
     from (select e.task_instance_id as task_id, e.attempt, e.fencing_token,
@@ -30325,15 +30410,20 @@ as $$
                       where h.tenant_id = t.tenant_id and h.workflow_instance_id = t.workflow_instance_id and h.kind = 'TaskRequeued'
                         and h.detail ->> 'task' = t.id::text)
      and not exists (select from bpm_core.instance_migration m where m.tenant_id = t.tenant_id and m.workflow_instance_id = t.workflow_instance_id)
+  ) q(v);
+end
 $$;
 
 -- from 80_operation/invariant_i_09.sql
 -- I-09: a Completed or Cancelled task is never claimed again; an expired lease never completes.
 create or replace function bpm_core.invariant_i_09(p_tenant_id text)
 returns setof bpm_core.violation
-language sql stable
+language plpgsql stable
 set search_path = pg_catalog, pg_temp
 as $$
+begin
+  return query
+  select (q.v).* from (
   select bpm_core.violation_of('I-09', e.tenant_id, 'task', e.task_instance_id::text, 'completed after its lease had run out',
            jsonb_build_object('attempt', e.attempt, 'lease_until', e.lease_until, 'ended_at', e.ended_at))
     from bpm_core.execution e
@@ -30356,6 +30446,8 @@ as $$
     from bpm_core.history_event h
     join bpm_core.execution e on e.tenant_id = h.tenant_id and e.task_instance_id = (h.detail ->> 'task')::uuid
    where h.tenant_id = p_tenant_id and h.kind = 'TaskCancelled' and e.claimed_at > h.at
+  ) q(v);
+end
 $$;
 
 -- from 80_operation/invariant_i_10.sql
@@ -30363,9 +30455,12 @@ $$;
 -- at a timer event, or at an event-based gateway before one, has its timer. So has the start event of a current version, until its last occurrence.
 create or replace function bpm_core.invariant_i_10(p_tenant_id text)
 returns setof bpm_core.violation
-language sql stable
+language plpgsql stable
 set search_path = pg_catalog, pg_temp
 as $$
+begin
+  return query
+  select (q.v).* from (
   with ended as (
     select (h.detail ->> 'timer')::uuid as timer_id,
            count(*) filter (where h.kind = 'TimerFired') as fired,
@@ -30403,6 +30498,8 @@ as $$
   union all
   select bpm_core.violation_of(u.invariant, p_tenant_id, u.kind, u.id, u.rule, u.seen)
     from bpm_core.unmet_starts(p_tenant_id) u where u.invariant = 'I-10'
+  ) q(v);
+end
 $$;
 
 -- from 80_operation/invariant_i_11.sql
@@ -30413,9 +30510,12 @@ $$;
 -- held because the instance is suspended, and the other way round.
 create or replace function bpm_core.invariant_i_11(p_tenant_id text)
 returns setof bpm_core.violation
-language sql stable
+language plpgsql stable
 set search_path = pg_catalog, pg_temp
 as $$
+begin
+  return query
+  select (q.v).* from (
   select bpm_core.violation_of('I-11', w.tenant_id, 'workflow_instance', w.id::text, 'running with nothing left to do', jsonb_build_object('status', w.status))
     from bpm_core.workflow_instance w
    where w.tenant_id = p_tenant_id and w.status in ('Running', 'Suspended')
@@ -30454,15 +30554,20 @@ as $$
   union all
   select bpm_core.violation_of(b.invariant, p_tenant_id, b.kind, b.id, b.rule, b.seen)
     from bpm_core.broken_bindings(p_tenant_id) b where b.invariant = 'I-11'
+  ) q(v);
+end
 $$;
 
 -- from 80_operation/invariant_i_12.sql
 -- I-12: a final instance has no live token, task, timer, subscription, pending approval, open scope, multi-instance.
 create or replace function bpm_core.invariant_i_12(p_tenant_id text)
 returns setof bpm_core.violation
-language sql stable
+language plpgsql stable
 set search_path = pg_catalog, pg_temp
 as $$
+begin
+  return query
+  select (q.v).* from (
   select bpm_core.violation_of('I-12', w.tenant_id, 'workflow_instance', w.id::text, 'final, but not everything in it is',
            jsonb_build_object('status', w.status, 'open', o.kind, 'id', o.id, 'state', o.state))
     from bpm_core.workflow_instance w
@@ -30499,15 +30604,20 @@ as $$
         from bpm_core.multi_instance m
        where m.tenant_id = p_tenant_id) o on o.workflow_instance_id = w.id
    where w.tenant_id = p_tenant_id and w.status in ('Completed', 'Failed', 'Cancelled', 'Skipped')
+  ) q(v);
+end
 $$;
 
 -- from 80_operation/invariant_i_13.sql
 -- I-13: history is append-only, its order per instance is the commit order, and every change has its row; attempts appear when they end.
 create or replace function bpm_core.invariant_i_13(p_tenant_id text)
 returns setof bpm_core.violation
-language sql stable
+language plpgsql stable
 set search_path = pg_catalog, pg_temp
 as $$
+begin
+  return query
+  select (q.v).* from (
   select bpm_core.violation_of('I-13', s.tenant_id, 'token', s.token_id::text, 'history goes back in time',
            jsonb_build_object('seq', s.seq, 'kind', s.kind, 'at', s.at, 'before', s.before))
     from (select t.tenant_id, t.token_id, t.seq, t.kind, t.at, lag(t.at) over (partition by t.token_id order by t.seq) as before
@@ -30538,6 +30648,8 @@ as $$
   union all
   select bpm_core.violation_of(b.invariant, p_tenant_id, b.kind, b.id, b.rule, b.seen)
     from bpm_core.broken_bindings(p_tenant_id) b where b.invariant = 'I-13'
+  ) q(v);
+end
 $$;
 
 -- from 80_operation/invariant_i_14.sql
@@ -30545,9 +30657,12 @@ $$;
 -- workflows of several passed to their process.
 create or replace function bpm_core.invariant_i_14(p_tenant_id text)
 returns setof bpm_core.violation
-language sql stable
+language plpgsql stable
 set search_path = pg_catalog, pg_temp
 as $$
+begin
+  return query
+  select (q.v).* from (
   select bpm_core.violation_of('I-14', p_tenant_id, 'token', coalesce(k.id, r.token_id)::text, 'history tells otherwise',
            jsonb_build_object('node', k.node_id, 'state', k.state, 'replayed_node', r.node_id, 'replayed_state', r.state))
     from (select k.id, k.node_id, k.state
@@ -30576,6 +30691,8 @@ as $$
   union all
   select bpm_core.violation_of(b.invariant, p_tenant_id, b.kind, b.id, b.rule, b.seen)
     from bpm_core.broken_bindings(p_tenant_id) b where b.invariant = 'I-14'
+  ) q(v);
+end
 $$;
 
 -- from 80_operation/invariant_i_15.sql
@@ -30584,9 +30701,12 @@ $$;
 -- has no number yet, and nothing was forgotten that somebody still has to be told.
 create or replace function bpm_core.invariant_i_15(p_tenant_id text)
 returns setof bpm_core.violation
-language sql stable
+language plpgsql stable
 set search_path = pg_catalog, pg_temp
 as $$
+begin
+  return query
+  select (q.v).* from (
   with event as (
     select e.*, max(e.published_no) over (partition by e.aggregate_id order by e.seq rows between unbounded preceding and 1 preceding) as before,
            max(e.seq) filter (where e.state = 'Published') over (partition by e.aggregate_id) as last_published
@@ -30616,6 +30736,8 @@ as $$
      ('told of what was not published', s.cursor_no > coalesce(t.last_no, 0)),
      ('not told of what was forgotten', s.ended_at is null and s.cursor_no < t.forgotten_no)) x(rule, broken)
    where s.tenant_id = p_tenant_id and x.broken
+  ) q(v);
+end
 $$;
 
 -- from 80_operation/invariant_i_16.sql
@@ -30623,9 +30745,12 @@ $$;
 -- decision to come, an effect to come, or its task.
 create or replace function bpm_core.invariant_i_16(p_tenant_id text)
 returns setof bpm_core.violation
-language sql stable
+language plpgsql stable
 set search_path = pg_catalog, pg_temp
 as $$
+begin
+  return query
+  select (q.v).* from (
   with told as (
     select (h.detail ->> 'approval')::uuid as approval_id,
            count(*) filter (where h.kind = 'ApprovalDecided') as decided,
@@ -30692,15 +30817,20 @@ as $$
              and not exists (select
                                from bpm_core.review r
                               where r.tenant_id = k.tenant_id and r.token_id = k.id and r.state = 'Open'))
+  ) q(v);
+end
 $$;
 
 -- from 80_operation/invariant_i_17.sql
 -- I-17: compensation: only completed steps, in descending order, one at a time, never twice. As the ledger and history tell it.
 create or replace function bpm_core.invariant_i_17(p_tenant_id text)
 returns setof bpm_core.violation
-language sql stable
+language plpgsql stable
 set search_path = pg_catalog, pg_temp
 as $$
+begin
+  return query
+  select (q.v).* from (
   with told as materialized (
     select h.workflow_instance_id, h.seq, h.kind::text as kind, h.token_id, (h.detail ->> 'record')::uuid as record_id, (h.detail ->> 'position')::integer as position,
            (h.detail ->> 'visit')::integer as visit
@@ -30744,6 +30874,8 @@ as $$
    where s.tenant_id = p_tenant_id and s.is_copy and s.state = 'Open'
    group by s.host_token_id
   having count(*) > 1
+  ) q(v);
+end
 $$;
 
 -- from 80_operation/invariant_i_18.sql
@@ -30751,9 +30883,12 @@ $$;
 -- key must be able to do that: a whole hash, an answer, and the instance or signal it speaks of.
 create or replace function bpm_core.invariant_i_18(p_tenant_id text)
 returns setof bpm_core.violation
-language sql stable
+language plpgsql stable
 set search_path = pg_catalog, pg_temp
 as $$
+begin
+  return query
+  select (q.v).* from (
   select bpm_core.violation_of('I-18', k.tenant_id, 'idempotency_key', k.operation || ' ' || k.key, x.rule,
            jsonb_build_object('instance_id', k.instance_id, 'response', k.response, 'hash_bytes', length(k.request_hash)))
     from bpm_core.idempotency_key k
@@ -30781,6 +30916,8 @@ as $$
    where k.tenant_id = p_tenant_id and (k.instance_id is not null or k.response ? 'signal_id')
    group by k.tenant_id, k.operation, k.instance_id, k.response ->> 'signal_id'
   having count(*) > 1
+  ) q(v);
+end
 $$;
 
 -- from 80_operation/invariant_i_19.sql
@@ -30790,9 +30927,11 @@ $$;
 -- Expressions are searched as stored, for the call and for what stands at their end: to print them takes ten times as long.
 create or replace function bpm_core.invariant_i_19(p_tenant_id text)
 returns setof bpm_core.violation
-language sql stable
+language plpgsql stable
 set search_path = pg_catalog, pg_temp
 as $$
+begin
+  return query
   select (bpm_core.violation_of('I-19', '', s.kind, s.name, s.rule, s.detail)).*
     from (
       select c.relname::text as name, 'table' as kind, 'a table without row level security or without its policy' as rule,
@@ -30820,16 +30959,20 @@ as $$
           where r.ev_class = c.oid and r.ev_type = '1') w
        where c.relnamespace = 'bpm'::regnamespace and c.relkind in ('v', 'm') and c.relname <> 'schema_migration'
          and not (coalesce(c.reloptions && '{security_barrier=true,security_barrier=on}', false) and coalesce(w.asks and not w.is_union, false))) s
-   where p_tenant_id = ''
+   where p_tenant_id = '';
+end
 $$;
 
 -- from 80_operation/invariant_i_21.sql
 -- I-21: the version an instance is pinned to never changes under it, but by an audited migration: neither which one it is, nor what it says.
 create or replace function bpm_core.invariant_i_21(p_tenant_id text)
 returns setof bpm_core.violation
-language sql stable
+language plpgsql stable
 set search_path = pg_catalog, pg_temp
 as $$
+begin
+  return query
+  select (q.v).* from (
   select bpm_core.violation_of('I-21', w.tenant_id, 'workflow_instance', w.id::text, 'pinned to another version than at its start or by a migration',
            jsonb_build_object('started_with', h.detail ->> 'workflow_version', 'migrated_to', m.to_version_id, 'is', w.workflow_version_id))
     from bpm_core.workflow_instance w
@@ -30887,6 +31030,8 @@ as $$
    where v.tenant_id = p_tenant_id
      and v.content_hash <> sha256(convert_to(jsonb_build_object('responsibilities', v.responsibilities, 'policy', v.policy, 'capabilities', v.capabilities,
                                                                 'context_profile', v.context_profile)::text, 'UTF8'))
+  ) q(v);
+end
 $$;
 
 -- from 80_operation/invariant_i_22.sql
@@ -30918,9 +31063,12 @@ $$;
 -- still knows the key, or by a person. command_id and payload never change. Of one sequence one at a time is under way or of unknown fate.
 create or replace function bpm_core.invariant_i_23(p_tenant_id text)
 returns setof bpm_core.violation
-language sql stable
+language plpgsql stable
 set search_path = pg_catalog, pg_temp
 as $$
+begin
+  return query
+  select (q.v).* from (
   with told as (
     select (h.detail ->> 'command')::uuid as command_id,
            bool_or(h.kind = 'CommandWritten') as written,
@@ -30966,6 +31114,8 @@ as $$
            where o.tenant_id = p_tenant_id and o.sequence_key is not null and o.state in ('Sending', 'Unknown', 'Reconciling', 'Manual')
            group by o.destination_code, o.sequence_key
           having count(*) > 1) q
+  ) q(v);
+end
 $$;
 
 -- from 80_operation/invariant_i_24.sql
@@ -30973,9 +31123,12 @@ $$;
 -- looked at in the review, each fact supersedes the one before it once, and one per name stands.
 create or replace function bpm_core.invariant_i_24(p_tenant_id text)
 returns setof bpm_core.violation
-language sql stable
+language plpgsql stable
 set search_path = pg_catalog, pg_temp
 as $$
+begin
+  return query
+  select (q.v).* from (
   select bpm_core.violation_of('I-24', f.tenant_id, 'fact', f.id::text, x.rule,
            jsonb_build_object('subject', f.subject_id, 'name', f.name, 'task', f.task_instance_id, 'attempt', f.attempt, 'verdict', r.verdict, 'evidence', f.evidence_ids))
     from bpm_core.fact f
@@ -31028,6 +31181,8 @@ as $$
           from bpm_core.audit_event a
          where a.tenant_id = e.tenant_id and a.aggregate_type = 'evidence' and a.aggregate_id = e.id::text and a.action = 'PurgeEvidence'))) x(rule, broken)
    where e.tenant_id = p_tenant_id and x.broken
+  ) q(v);
+end
 $$;
 
 -- from 80_operation/invariant_i_25.sql
@@ -31035,9 +31190,12 @@ $$;
 -- waits for one is not in effect before it is approved.
 create or replace function bpm_core.invariant_i_25(p_tenant_id text)
 returns setof bpm_core.violation
-language sql stable
+language plpgsql stable
 set search_path = pg_catalog, pg_temp
 as $$
+begin
+  return query
+  select (q.v).* from (
   select bpm_core.violation_of('I-25', r.tenant_id, 'review', r.id::text, x.rule,
            jsonb_build_object('state', r.state, 'decision', r.decision, 'expected_version', r.expected_version, 'verdict', t.verdict))
     from bpm_core.review r
@@ -31068,15 +31226,20 @@ as $$
     join bpm_core.history_event h on h.tenant_id = r.tenant_id and h.workflow_instance_id = r.workflow_instance_id and h.kind = 'TaskCompleted'
      and h.detail ->> 'task' = r.task_instance_id::text and h.detail ->> 'attempt' = r.attempt::text
    where r.tenant_id = p_tenant_id and r.state <> 'Superseded' and r.decision is distinct from 'Approve'
+  ) q(v);
+end
 $$;
 
 -- from 80_operation/invariant_i_27.sql
 -- I-27: live_tokens of instances and scopes equals the count, an open scope has its host, and every reference that is not a foreign key points at a row (orphans).
 create or replace function bpm_core.invariant_i_27(p_tenant_id text)
 returns setof bpm_core.violation
-language sql stable
+language plpgsql stable
 set search_path = pg_catalog, pg_temp
 as $$
+begin
+  return query
+  select (q.v).* from (
   select bpm_core.violation_of('I-27', w.tenant_id, 'workflow_instance', w.id::text, 'live_tokens is not the count',
            jsonb_build_object('live_tokens', w.live_tokens, 'counted', coalesce(k.live, 0)))
     from bpm_core.workflow_instance w
@@ -31117,6 +31280,8 @@ as $$
   union all
   select bpm_core.violation_of(b.invariant, p_tenant_id, b.kind, b.id, b.rule, b.seen)
     from bpm_core.broken_bindings(p_tenant_id) b where b.invariant = 'I-27'
+  ) q(v);
+end
 $$;
 
 -- from 80_operation/invariant_i_27_loops.sql
@@ -31124,9 +31289,12 @@ $$;
 -- items to come of a parallel one have their row in the inbox.
 create or replace function bpm_core.invariant_i_27_loops(p_tenant_id text)
 returns setof bpm_core.violation
-language sql stable
+language plpgsql stable
 set search_path = pg_catalog, pg_temp
 as $$
+begin
+  return query
+  select (q.v).* from (
   select bpm_core.violation_of('I-27', m.tenant_id, 'multi_instance', m.host_token_id::text, x.rule,
            jsonb_build_object('total', m.total, 'created', m.created, 'done', m.done, 'open', coalesce(s.open, 0), 'completed', coalesce(s.completed, 0),
                               'host', h.state, 'host_node', h.node_id))
@@ -31149,6 +31317,8 @@ as $$
         and not exists (select from bpm_core.dead_letter d where d.tenant_id = m.tenant_id and d.payload ->> 'host' = m.host_token_id::text and d.state = 'Open'))
      ) x(rule, broken)
    where m.tenant_id = p_tenant_id and x.broken
+  ) q(v);
+end
 $$;
 
 -- from 80_operation/invariant_i_28.sql
@@ -31156,9 +31326,12 @@ $$;
 -- started says so in its history, once.
 create or replace function bpm_core.invariant_i_28(p_tenant_id text)
 returns setof bpm_core.violation
-language sql stable
+language plpgsql stable
 set search_path = pg_catalog, pg_temp
 as $$
+begin
+  return query
+  select (q.v).* from (
   select bpm_core.violation_of('I-28', e.tenant_id, 'event', e.id::text, x.rule,
            jsonb_build_object('dispatch_state', e.dispatch_state, 'reason', e.reason, 'decisions', coalesce(d.decisions, 0), 'open_letters', coalesce(l.letters, 0)))
     from bpm_core.event e
@@ -31192,15 +31365,20 @@ as $$
    where h.tenant_id = p_tenant_id and h.kind = 'InstanceStarted' and h.detail ? 'event'
      and not exists (select from bpm_core.event_process_instance p
                       where p.tenant_id = h.tenant_id and p.event_id = (h.detail ->> 'event')::uuid and p.process_instance_id = w.process_instance_id and p.how = 'Started')
+  ) q(v);
+end
 $$;
 
 -- from 80_operation/invariant_i_29.sql
 -- I-29: slots of quotas are held by just the tasks that were claimed under them and are Executing.
 create or replace function bpm_core.invariant_i_29(p_tenant_id text)
 returns setof bpm_core.violation
-language sql stable
+language plpgsql stable
 set search_path = pg_catalog, pg_temp
 as $$
+begin
+  return query
+  select (q.v).* from (
   select bpm_core.violation_of('I-29', s.tenant_id, 'task', s.task_instance_id::text, 'a slot is held by a task that is not under it',
            jsonb_build_object('task_type', s.task_type, 'slot', s.slot, 'state', t.state, 'type_slot', t.type_slot, 'tenant_slot', t.tenant_slot))
     from bpm_core.quota_slot s
@@ -31216,6 +31394,8 @@ as $$
    cross join lateral (values ('', t.tenant_slot), (t.task_type, t.type_slot)) k(task_type, slot)
     left join bpm_core.quota_slot s on s.tenant_id = t.tenant_id and s.task_type = k.task_type and s.slot = k.slot
    where t.tenant_id = p_tenant_id and t.state = 'Executing' and k.slot is not null and s.task_instance_id is distinct from t.id
+  ) q(v);
+end
 $$;
 
 -- from 80_operation/is_unique_together.sql
@@ -31720,9 +31900,11 @@ $$;
 -- Returns:  rows (kind, id, refers_to, which).
 create or replace function bpm_core.orphans_of_catalog(p_tenant_id text)
 returns table (kind text, id text, refers_to text, which text)
-language sql stable
+language plpgsql stable
 set search_path = pg_catalog, pg_temp
 as $$
+begin
+  return query
   select 'workflow_node', n.node_id, 'host node', n.attached_to
     from bpm_core.workflow_node n
    where n.tenant_id = p_tenant_id and n.attached_to is not null
@@ -31761,7 +31943,8 @@ as $$
    where not exists (select
                        from bpm_core.process_workflow_binding b
                        join bpm_core.workflow_node n on n.tenant_id = b.tenant_id and n.workflow_version_id = b.workflow_version_id and n.node_id = o.node_id
-                      where b.tenant_id = p_tenant_id and b.process_version_id = o.process_version_id and n.kind in ('MessageStart', 'SignalStart', 'TimerStart'))
+                      where b.tenant_id = p_tenant_id and b.process_version_id = o.process_version_id and n.kind in ('MessageStart', 'SignalStart', 'TimerStart'));
+end
 $$;
 
 -- from 80_operation/orphans_of_compensation.sql
@@ -31769,9 +31952,11 @@ $$;
 -- Returns:  rows (kind, id, refers_to, which).
 create or replace function bpm_core.orphans_of_compensation(p_tenant_id text)
 returns table (kind text, id text, refers_to text, which text)
-language sql stable
+language plpgsql stable
 set search_path = pg_catalog, pg_temp
 as $$
+begin
+  return query
   select 'compensation_record', r.id::text, x.refers_to, x.which
     from bpm_core.compensation_record r
     join bpm_core.workflow_instance w on w.tenant_id = r.tenant_id and w.id = r.workflow_instance_id
@@ -31792,7 +31977,8 @@ as $$
             select
               from bpm_core.pinned_version v
               join bpm_core.workflow_node n on n.tenant_id = v.tenant_id and n.workflow_version_id = v.workflow_version_id and n.node_id = x.which
-             where v.tenant_id = w.tenant_id and v.workflow_instance_id = w.id and (r.status <> 'Pending' or not v.is_past)))
+             where v.tenant_id = w.tenant_id and v.workflow_instance_id = w.id and (r.status <> 'Pending' or not v.is_past)));
+end
 $$;
 
 -- from 80_operation/orphans_of_instances.sql
@@ -31800,9 +31986,11 @@ $$;
 -- Returns:  rows (kind, id, refers_to, which).
 create or replace function bpm_core.orphans_of_instances(p_tenant_id text)
 returns table (kind text, id text, refers_to text, which text)
-language sql stable
+language plpgsql stable
 set search_path = pg_catalog, pg_temp
 as $$
+begin
+  return query
   select 'workflow_instance', w.id::text, x.refers_to, x.which
     from bpm_core.workflow_instance w
     left join bpm_core.role_version r on r.tenant_id = w.tenant_id and r.id = w.role_version_id
@@ -31855,7 +32043,8 @@ as $$
     from bpm_core.inbox i
     left join bpm_core.workflow_instance w on w.tenant_id = i.tenant_id and w.id = i.target_id and i.target_kind = 'WorkflowInstance'
     left join bpm_core.process_instance p on p.tenant_id = i.tenant_id and p.id = i.target_id and i.target_kind = 'ProcessInstance'
-   where i.tenant_id = p_tenant_id and w.id is null and p.id is null
+   where i.tenant_id = p_tenant_id and w.id is null and p.id is null;
+end
 $$;
 
 -- from 80_operation/orphans_of_tasks.sql
@@ -31863,9 +32052,11 @@ $$;
 -- Returns:  rows (kind, id, refers_to, which).
 create or replace function bpm_core.orphans_of_tasks(p_tenant_id text)
 returns table (kind text, id text, refers_to text, which text)
-language sql stable
+language plpgsql stable
 set search_path = pg_catalog, pg_temp
 as $$
+begin
+  return query
   select 'task', t.id::text, x.refers_to, x.which
     from bpm_core.task_instance t
     left join bpm_core.token k on k.tenant_id = t.tenant_id and k.id = t.token_id and k.workflow_instance_id = t.workflow_instance_id
@@ -31921,7 +32112,8 @@ as $$
       union all
       select 'approval', a.id, a.workflow_instance_id, a.token_id from bpm_core.approval_record a where a.tenant_id = p_tenant_id) o
     left join bpm_core.token k on k.tenant_id = p_tenant_id and k.id = o.token_id and k.workflow_instance_id = o.workflow_instance_id
-   where k.id is null
+   where k.id is null;
+end
 $$;
 
 -- from 80_operation/ready.sql
@@ -32265,15 +32457,18 @@ $$;
 -- Returns:  one row per token ever born: where it stands and in which state.
 create or replace function bpm_core.replay_tokens(p_tenant_id text, p_instance_id uuid, p_upto bigint)
 returns table (workflow_instance_id uuid, token_id uuid, node_id text, state text)
-language sql stable
+language plpgsql stable
 set search_path = pg_catalog, pg_temp
 as $$
+begin
+  return query
   select distinct on (s.workflow_instance_id, s.token_id) s.workflow_instance_id, s.token_id, s.node_id, s.state
     from bpm_core.token_step s
    where s.tenant_id = p_tenant_id
      and (p_instance_id is null or s.workflow_instance_id = p_instance_id)
      and (p_upto is null or s.seq <= p_upto)
-   order by s.workflow_instance_id, s.token_id, s.seq desc
+   order by s.workflow_instance_id, s.token_id, s.seq desc;
+end
 $$;
 
 -- from 80_operation/retention_check.sql
@@ -32552,7 +32747,7 @@ $$;
 -- from 80_operation/tick.sql
 -- Does what time and others have made due: timers, inbox, parked tokens, expired leases, approvals whose time is over, pending approval effects, expired messages, commands, events to dispatch.
 -- Idempotent; any number of callers at once. Each kind handles at most p_limit rows (null: the setting engine.timer_batch_size, 100); call again while something was done.
--- Returns:  one row: done jsonb {"timers": n, …}, positions jsonb (opaque; hand back with the next call), next_due_at (null: nothing planned within the next minute).
+-- Returns:  one row: done jsonb {"timers": n, …}, positions jsonb (opaque; hand back with the next call), next_due_at (null: nothing planned within the next ten seconds).
 -- Raises:   BP400 positions that are not ours, BP403, BP422 limit out of 1..1000.
 -- Locks:    pickers only skip; instances one kind at a time, never waited for.
 create or replace function bpm.tick(p_limit integer default null, p_positions jsonb default null, p_tenant_id text default '')
@@ -32829,9 +33024,11 @@ $$;
 -- Returns:  rows (tenant_id, kind, id, seen).
 create or replace function bpm_core.unrecorded_changes(p_tenant_id text)
 returns table (tenant_id text, kind text, id text, seen jsonb)
-language sql stable
+language plpgsql stable
 set search_path = pg_catalog, pg_temp
 as $$
+begin
+  return query
   with kept as materialized (
     select w.id, w.status
       from bpm_core.workflow_instance w
@@ -32881,7 +33078,8 @@ as $$
        where i.tenant_id = p_tenant_id) s
     join kept k on k.id = s.workflow_instance_id
    where not exists (
-     select from told t where t.workflow_instance_id = s.workflow_instance_id and t.about = s.id::text and t.kind = any (s.kinds))
+     select from told t where t.workflow_instance_id = s.workflow_instance_id and t.about = s.id::text and t.kind = any (s.kinds));
+end
 $$;
 
 -- from 80_operation/unrecorded_decisions.sql
@@ -32889,9 +33087,11 @@ $$;
 -- Returns:  rows (tenant_id, kind, id, seen).
 create or replace function bpm_core.unrecorded_decisions(p_tenant_id text)
 returns table (tenant_id text, kind text, id text, seen jsonb)
-language sql stable
+language plpgsql stable
 set search_path = pg_catalog, pg_temp
 as $$
+begin
+  return query
   with since as materialized (
     select bpm_core.history_since() as at),
   told as materialized (
@@ -32916,7 +33116,8 @@ as $$
    cross join since n
     left join told s on s.command_id = o.command_id::text
    where o.tenant_id = p_tenant_id and o.created_at >= n.at
-     and s.to_state is not null and s.to_state <> case o.state when 'Sending' then 'Pending' when 'Reconciling' then 'Unknown' else o.state::text end
+     and s.to_state is not null and s.to_state <> case o.state when 'Sending' then 'Pending' when 'Reconciling' then 'Unknown' else o.state::text end;
+end
 $$;
 
 -- from 80_operation/unsettled_inclusive_joins.sql

@@ -24,10 +24,12 @@ import pytest
 from pgbpm.devtools import scratch
 from tests.support import database as support
 from tests.support.database import TestDatabase
+from tests.support.memory import use_memory
 from tests.support.pgtap import PgTapSource
 
 
 def pytest_configure(config: pytest.Config) -> None:
+    use_memory()
     config.addinivalue_line("markers", "breaks_invariants: this test leaves a broken engine behind")
 
 
@@ -57,14 +59,18 @@ def template(server_url: str) -> Iterator[str]:
 def database(server_url: str, template: str) -> Iterator[TestDatabase]:
     """The isolated database of this module."""
     with scratch.scratch_database(server_url, template) as url:
-        yield TestDatabase(url)
+        isolated = TestDatabase(url)
+        yield isolated
+        isolated.close()
 
 
 @pytest.fixture
 def fresh_database(server_url: str, template: str) -> Iterator[TestDatabase]:
     """An isolated database of this test alone."""
     with scratch.scratch_database(server_url, template) as url:
-        yield TestDatabase(url)
+        isolated = TestDatabase(url)
+        yield isolated
+        isolated.close()
 
 
 @pytest.fixture

@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 
 from pgbpm.attempts import Attempts
 from pgbpm.config import Config, RunnerConfig
-from pgbpm.gateway import Gateway
+from pgbpm.gateway import Begun, Claim, Gateway
 from pgbpm.pacing import Look
 from pgbpm.repeat import Repeater
 from pgbpm.results import Results
@@ -31,6 +31,8 @@ class Group:
     slots: Slots
     types: list[str] = field(init=False)
     positions: dict[str, str | None] = field(default_factory=dict)
+    begun: dict[str, Begun] = field(default_factory=dict)
+    """Claims that are under way before anybody looks."""
 
     def __post_init__(self) -> None:
         self.types = list(self.handlers)
@@ -81,6 +83,7 @@ class Claims:
         self._results = results
         self._attempts = attempts
         self._runner = config.runner
+        self._most_results = _RESULTS_AHEAD * config.runner.batch_size
         self._tick_limit = config.engine.timer_batch_size
         self._moved = moved
         self._tick_positions: dict[str, str | None] = {}
@@ -101,21 +104,44 @@ class Claims:
             self._moved(tenant)
         return Look(found=did > 0, due_in=ticked.due_in)
 
+    def begin(self, group: Group, tenant: str) -> bool:
+        """Send a claim at once, whose answer the next call of :meth:`tasks` takes, if that can be
+        done without waiting for anything."""
+        ready = group.slots.free > 0 and self._results.pending < self._most_results
+        if not ready or self._repeater.stopping or tenant in group.begun:
+            return False
+        begun = self._gateway.begin_claim(*self._terms(group, tenant))
+        if begun is not None:
+            group.begun[tenant] = begun
+        return begun is not None
+
+    def _terms(
+        self, group: Group, tenant: str
+    ) -> tuple[str, str, list[str], int, float | None, str | None]:
+        """What to claim. The positions are gone if the claim fails."""
+        limit = max(min(group.slots.free, self._runner.batch_size, 1000), 1)
+        positions = group.positions.pop(tenant, None)
+        return tenant, self._name, group.rotated(), limit, self._runner.lease_s, positions
+
     async def tasks(self, group: Group, tenant: str) -> Look:
         """Claim tasks of a group, as many as there are places, and start their handlers."""
-        await self._results.below(_RESULTS_AHEAD * self._runner.batch_size)
-        free = await group.slots.wait()
-        if not free:
-            return Look(found=False)
-        limit = min(free, self._runner.batch_size, 1000)
-        positions = group.positions.pop(tenant, None)  # gone if the claim fails
-        claim = await self._repeater(
-            "claim_tasks",
-            lambda: self._gateway.claim_tasks(
-                tenant, self._name, group.rotated(), limit, self._runner.lease_s, positions
-            ),
-            look=True,
-        )
+        begun = group.begun.pop(tenant, None)
+        if begun is None:
+            await self._results.below(self._most_results)
+            if not await group.slots.wait():
+                return Look(found=False)
+        terms = None if begun else self._terms(group, tenant)
+
+        async def ask() -> Claim:
+            nonlocal begun, terms
+            sent, begun = begun, None
+            claim = await self._gateway.claimed(sent) if sent else None
+            if claim is None:
+                terms = terms or self._terms(group, tenant)
+                claim = await self._gateway.claim_tasks(*terms)
+            return claim
+
+        claim = await self._repeater("claim_tasks", ask, look=True)
         group.positions[tenant] = claim.positions
         if claim.items:
             group.slots.take(len(claim.items))

@@ -7,6 +7,8 @@ an item is serialised once, where it arises.
 from __future__ import annotations
 
 import asyncio
+import functools
+import json
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -14,6 +16,7 @@ from typing import Any
 import psycopg
 
 from pgbpm.db import AsyncPool
+from pgbpm.ear import Answer, Ear
 from pgbpm.jsontext import read_exact
 
 LOWEST_API, HIGHEST_API = 1, 1
@@ -34,6 +37,11 @@ select c.{what}{cast} as items, c.positions::text as positions,
 _CLAIM_TASKS = _CLAIM.format(
     what="tasks", cast="", arguments="p_worker => %s, p_types => %s::text[]"
 )
+CLAIM_AT_HAND = (
+    "pgbpm_claim_tasks (text, text[], int, float8, jsonb, text) as"
+    + _CLAIM_TASKS.replace("%s", "${}").format(*range(1, 7))
+)
+"""The same for the connection that listens."""
 _CLAIM_COMMANDS = _CLAIM.format(
     what="commands", cast="::text", arguments="p_worker => %s, p_kinds => %s::text[]"
 )
@@ -131,6 +139,15 @@ class Claim:
 
 
 @dataclass(frozen=True, slots=True)
+class Begun:
+    """A claim that was sent over the connection that listens."""
+
+    ear: Ear
+    answer: asyncio.Future[Answer | None]
+    asked_at: float
+
+
+@dataclass(frozen=True, slots=True)
 class Ticked:
     """What a tick did, per kind, and seconds until the next thing falls due."""
 
@@ -146,6 +163,8 @@ class Gateway:
         self._pool = pool
         self.hurried: Callable[[], bool] = lambda: False
         """Whether to wait only shortly for a connection: the server is away, ask again soon."""
+        self.ear: Callable[[], Ear | None] = lambda: None
+        """The connection that listens, where claims may go over it."""
 
     async def _rows(self, query: str, *parameters: Any) -> list[Row]:
         wait = _CONNECTION_AWAY_S if self.hurried() else _CONNECTION_S
@@ -199,10 +218,46 @@ class Gateway:
         lease: float | None, positions: str | None,
     ) -> Claim:  # fmt: skip
         """Up to ``limit`` (1 to 1000) ready tasks of ``types`` (1 to 100)."""
+        begun = self.begin_claim(tenant, worker, types, limit, lease, positions)
+        claim = await self.claimed(begun) if begun else None
+        if claim is not None:
+            return claim
         asked_at = asyncio.get_running_loop().time()
         row = await self._row(_CLAIM_TASKS, worker, list(types), limit, lease, positions, tenant)
         return Claim(
             row["items"] or [], row["positions"], row["due_in"], row["server_time"], asked_at
+        )
+
+    def begin_claim(
+        self, tenant: str, worker: str, types: Sequence[str], limit: int,
+        lease: float | None, positions: str | None,
+    ) -> Begun | None:  # fmt: skip
+        """Send the same over the connection that listens, if it is free; see :meth:`claimed`."""
+        ear = self.ear()
+        if ear is None or not ear.free:
+            return None
+        asked_at = asyncio.get_running_loop().time()
+        seconds = None if lease is None else repr(float(lease))
+        parameters = [worker, _array(types), str(limit), seconds, positions, tenant]
+        return Begun(ear, ear.ask(parameters), asked_at)
+
+    async def claimed(self, begun: Begun) -> Claim | None:
+        """What a claim gave; None: it was refused, and is to be asked again to know why."""
+        giving_up = asyncio.get_running_loop().call_later(_ANSWER_S, begun.ear.give_up)
+        try:
+            row = await begun.answer
+        finally:
+            giving_up.cancel()
+        if row is None:
+            return None
+        items, positions, due_in, server_time = row
+        assert server_time is not None
+        return Claim(
+            json.loads(items.decode(begun.ear.encoding)) if items else [],
+            positions.decode(begun.ear.encoding) if positions is not None else None,
+            float(due_in) if due_in is not None else None,
+            float(server_time),
+            begun.asked_at,
         )
 
     async def claim_commands(
@@ -293,3 +348,14 @@ class Gateway:
     async def notify(self, channel: str, payload: str) -> None:
         """Wake other runners that sleep. Never part of a transaction that changes anything."""
         await self._rows("select pg_notify(%s, %s)", channel, payload)
+
+
+def _array(texts: Sequence[str]) -> str:
+    """As PostgreSQL reads arrays."""
+    return f"{{{','.join(map(_quoted, texts))}}}"
+
+
+@functools.lru_cache(maxsize=4096)
+def _quoted(text: str) -> str:
+    escaped = text.replace("\\", "\\\\").replace('"', '\\"')
+    return f'"{escaped}"'

@@ -39,8 +39,12 @@ class Rounds:
 
     ``look(tenant)`` is called for one tenant at a time. Between two empty looks the pause grows
     from ``shortest`` to ``longest`` seconds, but never past what falls due; a wake-up or work
-    found starts it over. ``paused()`` is called when a pause begins. While there is more to do than
-    can be done, tenants have turns in proportion to their weights, see :class:`Shares`.
+    found starts it over. While ``told()`` says that we are told of whatever comes, each pause is as
+    long as it may be: a look under way at that moment would only have to end first. ``paused()`` is
+    called when a pause begins. ``begin(tenant)`` is called when a notification ends a pause for one
+    tenant; it may send what the look asks at once, and a look that has begun so is taken even when
+    stopping. While there is more to do than can be done, tenants have turns in proportion to their
+    weights, see :class:`Shares`.
     """
 
     def __init__(
@@ -53,6 +57,8 @@ class Rounds:
         activity: Callable[[], int],
         work: str | None = None,
         paused: Callable[[], None] = lambda: None,
+        told: Callable[[], bool] = lambda: False,
+        begin: Callable[[str], bool] = lambda _: False,
     ) -> None:
         self.name = name
         self._look = look
@@ -70,6 +76,10 @@ class Rounds:
         self.work = work
         """What notifications call what is looked for here; None: they do not speak of it."""
         self._paused = paused
+        self._told = told
+        self._begin = begin
+        self._begun: str | None = None
+        """Whose look has begun and is to be taken."""
         self._awake_since: float | None = None
         self._found_at = float("-inf")
 
@@ -104,7 +114,11 @@ class Rounds:
 
     def wake_marked(self, mark: str) -> None:
         """Look at once, for those a notification may mean."""
-        self._wake_these([tenant for tenant in self._paces if mark_of(tenant) == mark])
+        meant = [tenant for tenant in self._paces if mark_of(tenant) == mark]
+        pauses = self._awake_since is None and not self._stopping and self._left is None
+        if len(meant) == 1 and pauses and self._begun is None and self._begin(meant[0]):
+            self._begun = meant[0]
+        self._wake_these(meant)
 
     def _wake_these(self, tenants: Iterable[str]) -> None:
         if self._left is not None:
@@ -124,7 +138,7 @@ class Rounds:
     def quiet(self, activity: int, horizon: float) -> bool:
         """Whether every tenant was looked at and nothing found since ``activity`` was counted,
         and nothing falls due before ``horizon`` (event loop time)."""
-        return all(
+        return self._begun is None and all(
             pace.quiet_since == activity and (pace.next_due is None or pace.next_due > horizon)
             for pace in self._paces.values()
         )
@@ -133,8 +147,12 @@ class Rounds:
         """Look until stopped."""
         loop = asyncio.get_running_loop()
         self._awake_since = loop.time()
-        while not self._stopping:
+        while self._begun is not None or not self._stopping:
             self._woken.clear()
+            if self._begun is not None:
+                tenant, self._begun = self._begun, None
+                await self._visit(tenant, self._paces.get(tenant, _Pace()))
+                continue
             now = loop.time()
             due = [t for t, pace in self._paces.items() if self._is_due(t, pace, now)]
             due.sort(key=lambda t: self._paces[t].visited)  # who comes now, before who always does
@@ -143,8 +161,11 @@ class Rounds:
             for tenant in due:
                 if self._stopping:
                     break
+                pace = self._paces.get(tenant)
+                if pace is None:
+                    continue
                 if self._shares.in_turn(tenant):
-                    await self._visit(tenant)
+                    await self._visit(tenant, pace)
                 else:
                     self._done_with(tenant)
                     await asyncio.sleep(0)
@@ -164,10 +185,7 @@ class Rounds:
     def _is_due(self, tenant: str, pace: _Pace, now: float) -> bool:
         return pace.at <= now if self._left is None else tenant in self._left
 
-    async def _visit(self, tenant: str) -> None:
-        pace = self._paces.get(tenant)
-        if pace is None:
-            return
+    async def _visit(self, tenant: str, pace: _Pace) -> None:
         self._visits += 1
         pace.visited = self._visits
         activity = self._activity()
@@ -182,7 +200,8 @@ class Rounds:
             self._found_at = now
             pace.interval = pace.at = 0.0
         elif pace.at == float("inf"):
-            pace.interval = min(max(pace.interval * 2, self._shortest), self._longest)
+            longer = self._longest if self._told() else max(pace.interval * 2, self._shortest)
+            pace.interval = min(longer, self._longest)
             pause = pace.interval * random.uniform(0.75, 1.0)
             if seen.due_in is not None:
                 pause = min(pause, max(seen.due_in, 0.001))

@@ -26,7 +26,7 @@ from pgbpm.config import Config
 from pgbpm.db import Database
 from pgbpm.delivery import Deliverer
 from pgbpm.errors import MigrationError
-from pgbpm.gateway import HIGHEST_API, LOWEST_API, Gateway
+from pgbpm.gateway import CLAIM_AT_HAND, HIGHEST_API, LOWEST_API, Gateway
 from pgbpm.outgoing import Outgoing
 from pgbpm.pacing import Look, Rounds
 from pgbpm.repeat import GaveUp, Repeater, explain
@@ -41,6 +41,8 @@ from pgbpm.worker import Worker
 logger = logging.getLogger("pgbpm.runner")
 
 _IDLE_POLL_S = 0.1
+_AHEAD_S = 9.0
+"""So far ahead, and a little further, ``tick`` tells what falls due."""
 _DEFAULT_TICK_S = 0.25
 _AFTER_DRAIN_S = 5.0
 _GONE_WHILE_DRAINING_S = 5.0
@@ -146,8 +148,11 @@ class Runner:
                     self._wakeup = Wakeup(
                         self._way.direct, self._wake,
                         lambda: is_busy([a_round.load() for a_round in self._claiming]),
-                        self._way.is_ours,
+                        self._way.is_ours, CLAIM_AT_HAND,
                     )  # fmt: skip
+                    if not self._config.database.listen_url:  # else it may be another login
+                        wakeup = self._wakeup
+                        self._gateway.ear = lambda: wakeup.ear
                 with contextlib.suppress(GaveUp):  # told to stop while the database was away
                     if not await self._tenants.refresh():
                         error = await no_tenant(self._gateway)
@@ -261,16 +266,23 @@ class Runner:
             low: float,
             high: float,
             work: str | None = None,
+            **options: Any,
         ) -> Rounds:
             return Rounds(
                 name, functools.partial(self._careful, name, look), shortest=low, longest=high,
                 activity=lambda: self._activity, work=work, paused=self._paused,
+                told=lambda: work is not None and self._wakeup is not None
+                and self._wakeup.guarding,
+                **options,
             )  # fmt: skip
 
         made = [rounds("tick", self._claims.tick, tick, tick, "tick")]
         for number, group in enumerate(self._groups):
             claim = functools.partial(self._claims.tasks, group)
-            made.append(rounds(f"claim_tasks {number}", claim, shortest, longest, "tasks"))
+            begin = functools.partial(self._claims.begin, group)
+            made.append(
+                rounds(f"claim_tasks {number}", claim, shortest, longest, "tasks", begin=begin)
+            )
         if self._config.delivery.enabled:
             out = self.outgoing
             made.append(rounds("claim_commands", out.commands, shortest, longest, "commands"))
@@ -313,12 +325,12 @@ class Runner:
 
     def _wake(self, work: str | None, mark: str | None) -> None:
         """Somebody made work, of this kind (None: of any) for tenants of this mark."""
-        self._tenants.stir()
         for a_round in self._rounds:
             if work is None:
                 a_round.wake()
             elif a_round.work == work:
                 a_round.wake_marked(mark) if mark else a_round.wake()
+        self._tenants.stir()
 
     def _paused(self) -> None:
         if self._wakeup:
@@ -336,10 +348,14 @@ class Runner:
     async def _watch_idle(self) -> None:
         loop = asyncio.get_running_loop()
         grace = self._config.runner.idle_grace_s
-        while not (  # noqa: ASYNC110  several conditions at once
-            self._idle(loop.time() + grace) and await self._nobody_works()
-        ):
-            await asyncio.sleep(0.01)
+        ahead = min(grace, _AHEAD_S)
+        since: float | None = None
+        while since is None or loop.time() < since + grace - ahead:
+            await asyncio.sleep(0.01 if since is None else _IDLE_POLL_S)
+            if not (self._idle(loop.time() + ahead) and await self._nobody_works()):
+                since = None  # the rest of a longer grace is waited for
+            elif since is None:
+                since = loop.time()
         await self._unserved.look(self._tenants.serving)
         logger.info("nothing is due within %g s", grace)
         self.stop()

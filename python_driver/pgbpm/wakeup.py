@@ -24,6 +24,7 @@ from dataclasses import dataclass
 import psycopg
 
 from pgbpm.db import AsyncConnection
+from pgbpm.ear import Ear
 
 logger = logging.getLogger("pgbpm.runner")
 CHANNEL = "pgbpm_wakeup"
@@ -81,7 +82,8 @@ class Wakeup:
     ``connect(role)`` opens an autocommit connection (two are used: one listens, the other may
     have to wait for a lock), ``woken(work, mark)`` is called when there may be work (None: of any
     kind, of any tenant), ``busy`` tells whether the runner has enough to do, ``ours`` whether a
-    notification comes from a connection of this runner.
+    notification comes from a connection of this runner; ``statement`` is what the connection that
+    listens has at hand, see :class:`Ear`.
     """
 
     def __init__(
@@ -90,11 +92,13 @@ class Wakeup:
         woken: Callable[[str | None, str | None], None],
         busy: Callable[[], bool],
         ours: Callable[[int], bool],
+        statement: str,
     ) -> None:
         self._connect = connect
         self._woken = woken
         self._busy = busy
         self._ours = ours
+        self._statement = statement
         self._listening = asyncio.Event()
         self._paused = asyncio.Event()
         self._stirred = asyncio.Event()
@@ -104,6 +108,8 @@ class Wakeup:
         self._leave_s = 0.0
         self.guarding = False
         """Whether this runner is the guard now and holds the lock."""
+        self.ear: Ear | None = None
+        """What listens, while it does."""
 
     def paused(self) -> None:
         """The runner found nothing and pauses."""
@@ -131,25 +137,27 @@ class Wakeup:
     # -- listening -------------------------------------------------------------------------------
 
     async def _listen(self, connection: AsyncConnection) -> None:
-        await connection.execute(f"listen {CHANNEL}")
+        ear = Ear(connection, self._heard)
+        await ear.listen(CHANNEL, self._statement)
         self._listening.set()
+        self.ear = ear
         try:
             self._woken(None, None)  # what was told before we listened
-            async for notice in connection.notifies():
-                self._heard(notice)
+            await ear.until_lost()
         finally:
+            self.ear = None
             self._listening.clear()
 
-    def _heard(self, notice: psycopg.Notify) -> None:
-        if notice.payload == GUARD_ENDS:
+    def _heard(self, payload: str, pid: int) -> None:
+        if payload == GUARD_ENDS:
             self._guard_left.set()
             return
+        work, _, mark = payload.partition(" ")
+        # What our own calls made ready we look for anyway, except what the next tick drives.
+        if work == "tick" or not self._ours(pid):
+            self._woken(work or None, mark or None)
         self._count()
         self._stirred.set()
-        work, _, mark = notice.payload.partition(" ")
-        # What our own calls made ready we look for anyway, except what the next tick drives.
-        if work == "tick" or not self._ours(notice.pid):
-            self._woken(work or None, mark or None)
 
     def _count(self) -> None:
         self._tokens = self._left() - 1.0
@@ -182,7 +190,9 @@ class Wakeup:
                     self._woken(None, None)  # what was written until nobody could miss us
                     await self._until_busy()
             finally:
-                self.guarding = False
+                if self.guarding:
+                    self.guarding = False
+                    self._woken(None, None)  # nobody tells us any more: back to polling
             await connection.execute(_UNLOCK, [CHANNEL, GUARD_ENDS])
             # Short watches mean load: polling is cheaper then, and writers are left alone.
             short = loop.time() - began < 1.0

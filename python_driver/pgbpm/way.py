@@ -27,7 +27,7 @@ class Way:
         self._url = database.url
         self.pooler: bool | None = self._config.pooler
         """Whether a pooler stands between; None before the first connection."""
-        self._ours: weakref.WeakSet[AsyncConnection] = weakref.WeakSet()
+        self._ours: dict[int, weakref.ref[AsyncConnection]] = {}
         self.pool: AsyncPool = database.async_pool(
             "run", reconnect_timeout=0.0, configure=self._configure
         )
@@ -36,11 +36,17 @@ class Way:
         if self.pooler is None:
             self.pooler = await leads_through_pooler(connection)
         connection.prepare_threshold = None if self.pooler else 0
-        self._ours.add(connection)
+        self._remember(connection)
 
     def is_ours(self, pid: int) -> bool:
-        """Whether a server process serves a connection of the pool."""
-        return any(not one.closed and one.info.backend_pid == pid for one in self._ours)
+        """Whether a server process serves a connection of this runner."""
+        known = self._ours.get(pid)
+        one = known() if known is not None else None
+        return one is not None and not one.closed
+
+    def _remember(self, connection: AsyncConnection) -> None:
+        self._ours = {pid: one for pid, one in self._ours.items() if one() is not None}
+        self._ours[connection.info.backend_pid] = weakref.ref(connection)
 
     def listens(self) -> bool:
         """Whether there is a direct way to listen; tells if there is none."""
@@ -68,6 +74,7 @@ class Way:
             connect_timeout=self._config.connect_timeout_s,
             prepare_threshold=None,
         )
+        self._remember(connection)
         if self._config.listen_url and await leads_through_pooler(connection):
             await connection.close()
             logger.warning("database.listen_url leads through a pooler: no wake-ups")

@@ -48,7 +48,7 @@ begin
       from consumed c
      where w.tenant_id = c.tenant_id and w.id = c.workflow_instance_id
     returning row(c.tenant_id, c.id, c.workflow_instance_id, c.process_version_id, c.token_id, c.visit, c.node_id, c.kind, c.name, c.correlation_key,
-                  c.state, c.created_at, c.last_met)::bpm_core.subscription as wait, c.interrupting)
+                  c.state, c.created_at, c.last_met, c.opened_by)::bpm_core.subscription as wait, c.interrupting)
   select array_agg(p.wait), array_agg(p.wait) filter (where not p.interrupting)
     into v_met, v_again
     from patched p;

@@ -18,7 +18,7 @@ begin
    cross join lateral (
      select s.id, s.workflow_instance_id
        from bpm_core.subscription s
-      where s.state = 'Open' and s.name = m.name and s.correlation_key = m.correlation_key
+      where s.state = 'Open' and s.kind = 'Message' and s.name = m.name and s.correlation_key = m.correlation_key
         and s.tenant_id is not distinct from p_tenant_id  -- no index condition: with = the planner may walk the tenant
         and not exists (select from bpm_core.message o where o.correlated_to = s.id)
       order by s.created_at, s.id

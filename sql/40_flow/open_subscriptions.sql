@@ -19,7 +19,7 @@ begin
          -- The oldest wait gets a message: those of one command in the order in which they were come to, an outer boundary before an inner one.
          v_now + w.n * interval '1 microsecond'
     from unnest(p_waits) with ordinality w(tenant_id, id, workflow_instance_id, process_version_id, token_id, visit, node_id, kind, name, correlation_key, state,
-                                           created_at, last_met, n);
+                                           created_at, last_met, opened_by, n);
   insert into bpm_core.history_event (tenant_id, workflow_instance_id, at, kind, token_id, node_id, to_state, detail)
   select w.tenant_id, w.workflow_instance_id, v_now, 'MessageAwaited', w.token_id, w.node_id, 'Waiting',
          jsonb_build_object('subscription', w.id, 'name', w.name, 'correlation_key', w.correlation_key)

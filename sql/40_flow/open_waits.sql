@@ -31,7 +31,7 @@ begin
      -- An interrupting event sub-process may have begun in the same command: the others there are not waited for any more.
      where t.state = 'Waiting' and not (n.element = 'startEvent' and bpm_core.starts_closed(r.tenant_id, r.token_id, r.version_id)))
   select array_agg(row((w.token).tenant_id, bpm_core.new_id(), (w.token).instance_id, null, (w.token).token_id, w.visit, (w.token).node_id, 'Message',
-                       w.message_name, w.correlation_key, 'Open', null, false)::bpm_core.subscription) filter (where w.correlation_key is not null),
+                       w.message_name, w.correlation_key, 'Open', null, false, null)::bpm_core.subscription) filter (where w.correlation_key is not null),
          array_agg(row(row((w.token).tenant_id, (w.token).instance_id, (w.token).version_id, (w.token).scope_id, (w.token).token_id, w.host_node_id,
                            (w.token).flow_id, (w.token).kind)::bpm_core.moving, 'CorrelationKeyMissing',
                        format('Message %s at %s: %s gives no key to correlate by.', w.message_name, (w.token).node_id,

@@ -20,7 +20,7 @@ begin
   end if;
   perform bpm_core.open_subscriptions(array(
     select row(c.tenant_id, bpm_core.new_id(), c.workflow_instance_id, null, c.token_id, c.visit, c.node_id, c.kind, c.name, c.correlation_key,
-               'Open', null, false)::bpm_core.subscription
+               'Open', null, false, null)::bpm_core.subscription
       from unnest(p_consumed) c));
 end
 $$;

@@ -1,6 +1,6 @@
 -- Fires due timers, oldest first, each once. Picks unlocked, locks the instances nobody holds, and of start timers the definitions, then the timers, then
 -- looks again. Where somebody holds what is due first it picks further on, so that nobody keeps the timers of others waiting.
--- Returns:  tick_result: rows done, the next position, when the next falls due within a minute (further ahead lie the entries of all timers
+-- Returns:  tick_result: rows done, the next position, when the next falls due within ten seconds (further ahead lie the entries of all timers
 --           that were cancelled before their time).
 -- Writes:   timer, history_event, and what follows on the paths. Locks: workflow_instance skip locked, then timer.
 create or replace function bpm_core.tick_timers(
@@ -51,7 +51,7 @@ begin
   v_result.next_due_at := (
     select t.due_at
       from bpm_core.timer t
-     where t.status = 'Scheduled' and t.tenant_id = p_tenant_id and t.due_at > p_now and t.due_at <= p_now + interval '1 minute'
+     where t.status = 'Scheduled' and t.tenant_id = p_tenant_id and t.due_at > p_now and t.due_at <= p_now + interval '10 seconds'
      order by t.due_at
      limit 1);
   return v_result;

@@ -51,7 +51,7 @@ begin
   v_result.next_due_at := (
     select t.ready_at
       from bpm_core.token t
-     where t.state = 'Ready' and t.tenant_id = p_tenant_id and t.ready_at > p_now and t.ready_at <= p_now + interval '1 minute'
+     where t.state = 'Ready' and t.tenant_id = p_tenant_id and t.ready_at > p_now and t.ready_at <= p_now + interval '10 seconds'
      order by t.ready_at
      limit 1);
   return v_result;

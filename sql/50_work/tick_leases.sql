@@ -55,7 +55,7 @@ begin
     v_from := v_found[cardinality(v_found)];
   end loop;
   v_result.next_position := bpm_core.pick_end(p_position, r_scan.look_back, r_scan.settled, r_scan.whole, v_last.at, v_last.id,
-                                     v_all and v_result.done < p_limit, p_now);
+                                     v_all and v_result.done < p_limit, p_now, interval '0');
   return v_result;
 end
 $$;

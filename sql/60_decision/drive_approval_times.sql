@@ -1,7 +1,7 @@
 -- What time does to open approvals: expires them, lets one more person decide, reminds. Picks those due first, of instances nobody holds that are running;
 -- the time of a suspended one goes on, its approvals are looked at when it is resumed: the position stays before them. A reminder keeps its grid, missed ones
 -- are made up for by one.
--- Returns:  tick_result: rows done, the next position, when the next falls due within a minute.
+-- Returns:  tick_result: rows done, the next position, when the next falls due within ten seconds.
 -- Writes:   approval_record, history_event, and what apply_decisions and stop_starved write. Locks: workflow_instance, skip locked.
 create or replace function bpm_core.drive_approval_times(
   p_tenant_id text, p_limit integer, p_position bpm_core.pick_position, p_now timestamptz)
@@ -64,7 +64,7 @@ begin
   v_result.next_due_at := (
     select a.due_at
       from bpm_core.approval_record a
-     where a.status = 'Pending' and a.due_at is not null and a.tenant_id = p_tenant_id and a.due_at > p_now and a.due_at <= p_now + interval '1 minute'
+     where a.status = 'Pending' and a.due_at is not null and a.tenant_id = p_tenant_id and a.due_at > p_now and a.due_at <= p_now + interval '10 seconds'
      order by a.due_at
      limit 1);
   return v_result;

@@ -35,7 +35,7 @@ begin
     v_last := bpm_core.last_handled(v_found, v_locked);
   end if;
   v_result.next_position := bpm_core.pick_end(p_position, r_scan.look_back, r_scan.settled, r_scan.whole, v_last.at, v_last.id,
-                                     cardinality(v_found) < p_limit and cardinality(v_found) = v_result.done, p_now);
+                                     cardinality(v_found) < p_limit and cardinality(v_found) = v_result.done, p_now, interval '0');
   return v_result;
 end
 $$;

@@ -40,7 +40,7 @@ begin
   if r_scan.settled then
     v_next.safe_at := bpm_core.position_of(case when v_result.done < p_limit then v_mark else least(v_mark, v_reached) end);
     v_next.mark_at := bpm_core.position_of(greatest(v_mark, v_reached));
-    v_next.horizon := pg_snapshot_xmax(pg_current_snapshot());
+    v_next.horizon := bpm_core.next_transaction();
   end if;
   if r_scan.whole and (r_scan.settled or v_result.done < p_limit) then
     v_next.full_at := p_now;

@@ -1,6 +1,6 @@
 -- Dispatches events that are due, oldest first, by the rules. Those that wait for other rules are of tick_rules.
 -- The version of the rules is read before the rules are: if they change in between, the event is looked at once more.
--- Returns:  tick_result: rows done, the next position, when the next falls due within a minute.
+-- Returns:  tick_result: rows done, the next position, when the next falls due within ten seconds.
 -- Writes:   as dispatch_events. Locks: event, skip locked; message keys, tried; what starting and correlating lock.
 create or replace function bpm_core.tick_events(p_tenant_id text, p_limit integer, p_position bpm_core.pick_position, p_now timestamptz)
 returns bpm_core.tick_result
@@ -36,7 +36,7 @@ begin
   v_result.next_due_at := (
     select e.available_at
       from bpm_core.event e
-     where e.dispatch_state = 'Pending' and e.tenant_id = p_tenant_id and e.available_at > p_now and e.available_at <= p_now + interval '1 minute'
+     where e.dispatch_state = 'Pending' and e.tenant_id = p_tenant_id and e.available_at > p_now and e.available_at <= p_now + interval '10 seconds'
      order by e.available_at
      limit 1);
   return v_result;

@@ -37,7 +37,7 @@ begin
     if r_scan.settled then
       v_next.safe_at := p_position.mark_at;
       v_next.mark_at := bpm_core.position_of(v_version);
-      v_next.horizon := pg_snapshot_xmax(pg_current_snapshot());
+      v_next.horizon := bpm_core.next_transaction();
     end if;
     if r_scan.whole then
       v_next.full_at := p_now;

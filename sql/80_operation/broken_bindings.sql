@@ -2,9 +2,11 @@
 -- Returns:  rows (invariant, kind, id, rule, seen).
 create or replace function bpm_core.broken_bindings(p_tenant_id text)
 returns table (invariant text, kind text, id text, rule text, seen jsonb)
-language sql stable
+language plpgsql stable
 set search_path = pg_catalog, pg_temp
 as $$
+begin
+  return query
   with several as materialized (
     select p.* from bpm_core.process_instance p where p.tenant_id = p_tenant_id and p.ended_bindings is not null),
   bound as materialized (
@@ -94,5 +96,6 @@ as $$
   select 'I-27', 'process_instance', p.id::text, 'orphan', jsonb_build_object('refers_to', 'binding', 'which', e.key)
     from several p
    cross join lateral unnest(p.ended_bindings) e(key)
-   where not exists (select from bound b where b.process_id = p.id and b.binding_key = e.key collate "C")
+   where not exists (select from bound b where b.process_id = p.id and b.binding_key = e.key collate "C");
+end
 $$;

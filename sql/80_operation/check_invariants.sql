@@ -1,5 +1,6 @@
 -- The engine audits itself: every invariant, every violating row. Reads whole tables; all in one snapshot, so that it may run beside work.
 -- Without nested loops: everything is read anyway, and where statistics are missing the planner would walk the whole tenant once per row.
+-- What it calls is PL/pgSQL: planning costs most where there is little, and a session that audits again and again does it once.
 -- Returns:  rows (invariant, tenant_id, subject, detail with the rule and the values seen); none when all is well.
 -- Raises:   BP403.
 create or replace function bpm.check_invariants(p_tenant_id text default '')

@@ -2,9 +2,12 @@
 -- within one command, so one of them may lie between two rows.
 create or replace function bpm_core.invariant_i_02(p_tenant_id text)
 returns setof bpm_core.violation
-language sql stable
+language plpgsql stable
 set search_path = pg_catalog, pg_temp
 as $$
+begin
+  return query
+  select (q.v).* from (
   select bpm_core.violation_of('I-02', s.tenant_id, 'token', s.token_id::text, 'a move that is not listed',
            jsonb_build_object('seq', s.seq, 'kind', s.kind, 'from', s.before, 'to', s.state))
     from (select t.tenant_id, t.token_id, t.seq, t.kind, t.state, lag(t.state) over (partition by t.token_id order by t.seq) as before
@@ -23,4 +26,6 @@ as $$
   select bpm_core.violation_of('I-02', t.tenant_id, 'token', t.id::text, 'Executing outlived its command', jsonb_build_object('since', t.updated_at))
     from bpm_core.token t
    where t.tenant_id = p_tenant_id and t.state = 'Executing'
+  ) q(v);
+end
 $$;

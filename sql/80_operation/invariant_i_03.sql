@@ -1,9 +1,12 @@
 -- I-03: at most one claim succeeds per task attempt. A running attempt has not ended; no two attempts share a fencing token.
 create or replace function bpm_core.invariant_i_03(p_tenant_id text)
 returns setof bpm_core.violation
-language sql stable
+language plpgsql stable
 set search_path = pg_catalog, pg_temp
 as $$
+begin
+  return query
+  select (q.v).* from (
   select bpm_core.violation_of('I-03', t.tenant_id, 'task', t.id::text, 'the running attempt has ended already',
            jsonb_build_object('attempt', t.attempt, 'worker', t.worker_id, 'ended_by', e.worker_id, 'ended', e.state))
     from bpm_core.task_instance t
@@ -21,4 +24,6 @@ as $$
            where t.tenant_id = p_tenant_id and t.state = 'Executing') a
    group by a.task_id, a.fencing_token
   having count(*) > 1
+  ) q(v);
+end
 $$;

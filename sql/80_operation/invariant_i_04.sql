@@ -2,9 +2,12 @@
 -- that succeeded, and the attempt that succeeded is the last.
 create or replace function bpm_core.invariant_i_04(p_tenant_id text)
 returns setof bpm_core.violation
-language sql stable
+language plpgsql stable
 set search_path = pg_catalog, pg_temp
 as $$
+begin
+  return query
+  select (q.v).* from (
   select bpm_core.violation_of('I-04', r.tenant_id, 'task', r.task_instance_id::text, 'a result of an attempt that did not succeed was accepted',
            jsonb_build_object('attempt', r.attempt, 'execution', e.state))
     from bpm_core.result r
@@ -16,4 +19,6 @@ as $$
     from bpm_core.execution e
     join bpm_core.task_instance t on t.tenant_id = e.tenant_id and t.id = e.task_instance_id
    where e.tenant_id = p_tenant_id and e.state = 'Succeeded' and (t.attempt <> e.attempt or t.fencing_token <> e.fencing_token)
+  ) q(v);
+end
 $$;

@@ -2,9 +2,12 @@
 -- from every flow that has brought one, at least one, and fires as soon as it may (unsettled_inclusive_joins).
 create or replace function bpm_core.invariant_i_06(p_tenant_id text)
 returns setof bpm_core.violation
-language sql stable
+language plpgsql stable
 set search_path = pg_catalog, pg_temp
 as $$
+begin
+  return query
+  select (q.v).* from (
   with round as (
     select j.tenant_id, j.workflow_instance_id, j.scope_id, j.node_id, j.round, j.expected, j.joined, j.fired_at is not null as fired,
            n.kind, n.incoming, w.created_at >= (select bpm_core.history_since()) as recorded,
@@ -57,4 +60,6 @@ as $$
   union all
   select bpm_core.violation_of('I-06', p_tenant_id, 'join', format('%s of instance %s', u.node_id, u.workflow_instance_id), u.rule, u.seen)
     from bpm_core.unsettled_inclusive_joins(p_tenant_id) u
+  ) q(v);
+end
 $$;

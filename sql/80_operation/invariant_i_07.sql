@@ -2,9 +2,12 @@
 -- a token that rests at a task node has its task, or the answer to it is parked or reviewed.
 create or replace function bpm_core.invariant_i_07(p_tenant_id text)
 returns setof bpm_core.violation
-language sql stable
+language plpgsql stable
 set search_path = pg_catalog, pg_temp
 as $$
+begin
+  return query
+  select (q.v).* from (
   select bpm_core.violation_of('I-07', t.tenant_id, 'task', t.id::text, 'a live task without a live token at its node and visit',
            jsonb_build_object('state', t.state, 'node', t.node_id, 'visit', t.visit, 'token_state', k.state, 'token_node', k.node_id, 'token_visit', k.visit))
     from bpm_core.task_instance t
@@ -38,4 +41,6 @@ as $$
                        from bpm_core.review r
                        join bpm_core.task_instance t on t.tenant_id = r.tenant_id and t.id = r.task_instance_id
                       where r.tenant_id = k.tenant_id and r.token_id = k.id and r.state = 'Open' and t.visit = k.visit)
+  ) q(v);
+end
 $$;

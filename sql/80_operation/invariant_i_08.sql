@@ -2,9 +2,12 @@
 -- A release gives its attempt back by raising the maximum by one; a migration leaves what the old version gave.
 create or replace function bpm_core.invariant_i_08(p_tenant_id text)
 returns setof bpm_core.violation
-language sql stable
+language plpgsql stable
 set search_path = pg_catalog, pg_temp
 as $$
+begin
+  return query
+  select (q.v).* from (
   select bpm_core.violation_of('I-08', p_tenant_id, 'task', a.task_id::text, 'a later attempt has no higher fencing token',
            jsonb_build_object('attempt', a.attempt, 'fencing_token', a.fencing_token, 'before', a.before))
     from (select e.task_instance_id as task_id, e.attempt, e.fencing_token,
@@ -38,4 +41,6 @@ as $$
                       where h.tenant_id = t.tenant_id and h.workflow_instance_id = t.workflow_instance_id and h.kind = 'TaskRequeued'
                         and h.detail ->> 'task' = t.id::text)
      and not exists (select from bpm_core.instance_migration m where m.tenant_id = t.tenant_id and m.workflow_instance_id = t.workflow_instance_id)
+  ) q(v);
+end
 $$;

@@ -1,9 +1,12 @@
 -- I-09: a Completed or Cancelled task is never claimed again; an expired lease never completes.
 create or replace function bpm_core.invariant_i_09(p_tenant_id text)
 returns setof bpm_core.violation
-language sql stable
+language plpgsql stable
 set search_path = pg_catalog, pg_temp
 as $$
+begin
+  return query
+  select (q.v).* from (
   select bpm_core.violation_of('I-09', e.tenant_id, 'task', e.task_instance_id::text, 'completed after its lease had run out',
            jsonb_build_object('attempt', e.attempt, 'lease_until', e.lease_until, 'ended_at', e.ended_at))
     from bpm_core.execution e
@@ -26,4 +29,6 @@ as $$
     from bpm_core.history_event h
     join bpm_core.execution e on e.tenant_id = h.tenant_id and e.task_instance_id = (h.detail ->> 'task')::uuid
    where h.tenant_id = p_tenant_id and h.kind = 'TaskCancelled' and e.claimed_at > h.at
+  ) q(v);
+end
 $$;

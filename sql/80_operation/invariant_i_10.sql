@@ -2,9 +2,12 @@
 -- at a timer event, or at an event-based gateway before one, has its timer. So has the start event of a current version, until its last occurrence.
 create or replace function bpm_core.invariant_i_10(p_tenant_id text)
 returns setof bpm_core.violation
-language sql stable
+language plpgsql stable
 set search_path = pg_catalog, pg_temp
 as $$
+begin
+  return query
+  select (q.v).* from (
   with ended as (
     select (h.detail ->> 'timer')::uuid as timer_id,
            count(*) filter (where h.kind = 'TimerFired') as fired,
@@ -42,4 +45,6 @@ as $$
   union all
   select bpm_core.violation_of(u.invariant, p_tenant_id, u.kind, u.id, u.rule, u.seen)
     from bpm_core.unmet_starts(p_tenant_id) u where u.invariant = 'I-10'
+  ) q(v);
+end
 $$;

@@ -1,9 +1,12 @@
 -- I-12: a final instance has no live token, task, timer, subscription, pending approval, open scope, multi-instance.
 create or replace function bpm_core.invariant_i_12(p_tenant_id text)
 returns setof bpm_core.violation
-language sql stable
+language plpgsql stable
 set search_path = pg_catalog, pg_temp
 as $$
+begin
+  return query
+  select (q.v).* from (
   select bpm_core.violation_of('I-12', w.tenant_id, 'workflow_instance', w.id::text, 'final, but not everything in it is',
            jsonb_build_object('status', w.status, 'open', o.kind, 'id', o.id, 'state', o.state))
     from bpm_core.workflow_instance w
@@ -40,4 +43,6 @@ as $$
         from bpm_core.multi_instance m
        where m.tenant_id = p_tenant_id) o on o.workflow_instance_id = w.id
    where w.tenant_id = p_tenant_id and w.status in ('Completed', 'Failed', 'Cancelled', 'Skipped')
+  ) q(v);
+end
 $$;

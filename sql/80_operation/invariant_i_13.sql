@@ -1,9 +1,12 @@
 -- I-13: history is append-only, its order per instance is the commit order, and every change has its row; attempts appear when they end.
 create or replace function bpm_core.invariant_i_13(p_tenant_id text)
 returns setof bpm_core.violation
-language sql stable
+language plpgsql stable
 set search_path = pg_catalog, pg_temp
 as $$
+begin
+  return query
+  select (q.v).* from (
   select bpm_core.violation_of('I-13', s.tenant_id, 'token', s.token_id::text, 'history goes back in time',
            jsonb_build_object('seq', s.seq, 'kind', s.kind, 'at', s.at, 'before', s.before))
     from (select t.tenant_id, t.token_id, t.seq, t.kind, t.at, lag(t.at) over (partition by t.token_id order by t.seq) as before
@@ -34,4 +37,6 @@ as $$
   union all
   select bpm_core.violation_of(b.invariant, p_tenant_id, b.kind, b.id, b.rule, b.seen)
     from bpm_core.broken_bindings(p_tenant_id) b where b.invariant = 'I-13'
+  ) q(v);
+end
 $$;

@@ -2,9 +2,12 @@
 -- workflows of several passed to their process.
 create or replace function bpm_core.invariant_i_14(p_tenant_id text)
 returns setof bpm_core.violation
-language sql stable
+language plpgsql stable
 set search_path = pg_catalog, pg_temp
 as $$
+begin
+  return query
+  select (q.v).* from (
   select bpm_core.violation_of('I-14', p_tenant_id, 'token', coalesce(k.id, r.token_id)::text, 'history tells otherwise',
            jsonb_build_object('node', k.node_id, 'state', k.state, 'replayed_node', r.node_id, 'replayed_state', r.state))
     from (select k.id, k.node_id, k.state
@@ -33,4 +36,6 @@ as $$
   union all
   select bpm_core.violation_of(b.invariant, p_tenant_id, b.kind, b.id, b.rule, b.seen)
     from bpm_core.broken_bindings(p_tenant_id) b where b.invariant = 'I-14'
+  ) q(v);
+end
 $$;

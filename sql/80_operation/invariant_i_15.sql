@@ -3,9 +3,12 @@
 -- has no number yet, and nothing was forgotten that somebody still has to be told.
 create or replace function bpm_core.invariant_i_15(p_tenant_id text)
 returns setof bpm_core.violation
-language sql stable
+language plpgsql stable
 set search_path = pg_catalog, pg_temp
 as $$
+begin
+  return query
+  select (q.v).* from (
   with event as (
     select e.*, max(e.published_no) over (partition by e.aggregate_id order by e.seq rows between unbounded preceding and 1 preceding) as before,
            max(e.seq) filter (where e.state = 'Published') over (partition by e.aggregate_id) as last_published
@@ -35,4 +38,6 @@ as $$
      ('told of what was not published', s.cursor_no > coalesce(t.last_no, 0)),
      ('not told of what was forgotten', s.ended_at is null and s.cursor_no < t.forgotten_no)) x(rule, broken)
    where s.tenant_id = p_tenant_id and x.broken
+  ) q(v);
+end
 $$;

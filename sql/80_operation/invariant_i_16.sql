@@ -2,9 +2,12 @@
 -- decision to come, an effect to come, or its task.
 create or replace function bpm_core.invariant_i_16(p_tenant_id text)
 returns setof bpm_core.violation
-language sql stable
+language plpgsql stable
 set search_path = pg_catalog, pg_temp
 as $$
+begin
+  return query
+  select (q.v).* from (
   with told as (
     select (h.detail ->> 'approval')::uuid as approval_id,
            count(*) filter (where h.kind = 'ApprovalDecided') as decided,
@@ -71,4 +74,6 @@ as $$
              and not exists (select
                                from bpm_core.review r
                               where r.tenant_id = k.tenant_id and r.token_id = k.id and r.state = 'Open'))
+  ) q(v);
+end
 $$;

@@ -1,9 +1,12 @@
 -- I-17: compensation: only completed steps, in descending order, one at a time, never twice. As the ledger and history tell it.
 create or replace function bpm_core.invariant_i_17(p_tenant_id text)
 returns setof bpm_core.violation
-language sql stable
+language plpgsql stable
 set search_path = pg_catalog, pg_temp
 as $$
+begin
+  return query
+  select (q.v).* from (
   with told as materialized (
     select h.workflow_instance_id, h.seq, h.kind::text as kind, h.token_id, (h.detail ->> 'record')::uuid as record_id, (h.detail ->> 'position')::integer as position,
            (h.detail ->> 'visit')::integer as visit
@@ -47,4 +50,6 @@ as $$
    where s.tenant_id = p_tenant_id and s.is_copy and s.state = 'Open'
    group by s.host_token_id
   having count(*) > 1
+  ) q(v);
+end
 $$;

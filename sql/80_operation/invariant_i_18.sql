@@ -2,9 +2,12 @@
 -- key must be able to do that: a whole hash, an answer, and the instance or signal it speaks of.
 create or replace function bpm_core.invariant_i_18(p_tenant_id text)
 returns setof bpm_core.violation
-language sql stable
+language plpgsql stable
 set search_path = pg_catalog, pg_temp
 as $$
+begin
+  return query
+  select (q.v).* from (
   select bpm_core.violation_of('I-18', k.tenant_id, 'idempotency_key', k.operation || ' ' || k.key, x.rule,
            jsonb_build_object('instance_id', k.instance_id, 'response', k.response, 'hash_bytes', length(k.request_hash)))
     from bpm_core.idempotency_key k
@@ -32,4 +35,6 @@ as $$
    where k.tenant_id = p_tenant_id and (k.instance_id is not null or k.response ? 'signal_id')
    group by k.tenant_id, k.operation, k.instance_id, k.response ->> 'signal_id'
   having count(*) > 1
+  ) q(v);
+end
 $$;

@@ -4,9 +4,11 @@
 -- Expressions are searched as stored, for the call and for what stands at their end: to print them takes ten times as long.
 create or replace function bpm_core.invariant_i_19(p_tenant_id text)
 returns setof bpm_core.violation
-language sql stable
+language plpgsql stable
 set search_path = pg_catalog, pg_temp
 as $$
+begin
+  return query
   select (bpm_core.violation_of('I-19', '', s.kind, s.name, s.rule, s.detail)).*
     from (
       select c.relname::text as name, 'table' as kind, 'a table without row level security or without its policy' as rule,
@@ -34,5 +36,6 @@ as $$
           where r.ev_class = c.oid and r.ev_type = '1') w
        where c.relnamespace = 'bpm'::regnamespace and c.relkind in ('v', 'm') and c.relname <> 'schema_migration'
          and not (coalesce(c.reloptions && '{security_barrier=true,security_barrier=on}', false) and coalesce(w.asks and not w.is_union, false))) s
-   where p_tenant_id = ''
+   where p_tenant_id = '';
+end
 $$;

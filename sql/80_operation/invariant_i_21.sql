@@ -1,9 +1,12 @@
 -- I-21: the version an instance is pinned to never changes under it, but by an audited migration: neither which one it is, nor what it says.
 create or replace function bpm_core.invariant_i_21(p_tenant_id text)
 returns setof bpm_core.violation
-language sql stable
+language plpgsql stable
 set search_path = pg_catalog, pg_temp
 as $$
+begin
+  return query
+  select (q.v).* from (
   select bpm_core.violation_of('I-21', w.tenant_id, 'workflow_instance', w.id::text, 'pinned to another version than at its start or by a migration',
            jsonb_build_object('started_with', h.detail ->> 'workflow_version', 'migrated_to', m.to_version_id, 'is', w.workflow_version_id))
     from bpm_core.workflow_instance w
@@ -61,4 +64,6 @@ as $$
    where v.tenant_id = p_tenant_id
      and v.content_hash <> sha256(convert_to(jsonb_build_object('responsibilities', v.responsibilities, 'policy', v.policy, 'capabilities', v.capabilities,
                                                                 'context_profile', v.context_profile)::text, 'UTF8'))
+  ) q(v);
+end
 $$;

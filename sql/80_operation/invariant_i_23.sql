@@ -2,9 +2,12 @@
 -- still knows the key, or by a person. command_id and payload never change. Of one sequence one at a time is under way or of unknown fate.
 create or replace function bpm_core.invariant_i_23(p_tenant_id text)
 returns setof bpm_core.violation
-language sql stable
+language plpgsql stable
 set search_path = pg_catalog, pg_temp
 as $$
+begin
+  return query
+  select (q.v).* from (
   with told as (
     select (h.detail ->> 'command')::uuid as command_id,
            bool_or(h.kind = 'CommandWritten') as written,
@@ -50,4 +53,6 @@ as $$
            where o.tenant_id = p_tenant_id and o.sequence_key is not null and o.state in ('Sending', 'Unknown', 'Reconciling', 'Manual')
            group by o.destination_code, o.sequence_key
           having count(*) > 1) q
+  ) q(v);
+end
 $$;

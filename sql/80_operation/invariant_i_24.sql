@@ -2,9 +2,12 @@
 -- looked at in the review, each fact supersedes the one before it once, and one per name stands.
 create or replace function bpm_core.invariant_i_24(p_tenant_id text)
 returns setof bpm_core.violation
-language sql stable
+language plpgsql stable
 set search_path = pg_catalog, pg_temp
 as $$
+begin
+  return query
+  select (q.v).* from (
   select bpm_core.violation_of('I-24', f.tenant_id, 'fact', f.id::text, x.rule,
            jsonb_build_object('subject', f.subject_id, 'name', f.name, 'task', f.task_instance_id, 'attempt', f.attempt, 'verdict', r.verdict, 'evidence', f.evidence_ids))
     from bpm_core.fact f
@@ -57,4 +60,6 @@ as $$
           from bpm_core.audit_event a
          where a.tenant_id = e.tenant_id and a.aggregate_type = 'evidence' and a.aggregate_id = e.id::text and a.action = 'PurgeEvidence'))) x(rule, broken)
    where e.tenant_id = p_tenant_id and x.broken
+  ) q(v);
+end
 $$;

@@ -2,9 +2,12 @@
 -- waits for one is not in effect before it is approved.
 create or replace function bpm_core.invariant_i_25(p_tenant_id text)
 returns setof bpm_core.violation
-language sql stable
+language plpgsql stable
 set search_path = pg_catalog, pg_temp
 as $$
+begin
+  return query
+  select (q.v).* from (
   select bpm_core.violation_of('I-25', r.tenant_id, 'review', r.id::text, x.rule,
            jsonb_build_object('state', r.state, 'decision', r.decision, 'expected_version', r.expected_version, 'verdict', t.verdict))
     from bpm_core.review r
@@ -35,4 +38,6 @@ as $$
     join bpm_core.history_event h on h.tenant_id = r.tenant_id and h.workflow_instance_id = r.workflow_instance_id and h.kind = 'TaskCompleted'
      and h.detail ->> 'task' = r.task_instance_id::text and h.detail ->> 'attempt' = r.attempt::text
    where r.tenant_id = p_tenant_id and r.state <> 'Superseded' and r.decision is distinct from 'Approve'
+  ) q(v);
+end
 $$;

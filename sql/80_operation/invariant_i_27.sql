@@ -1,9 +1,12 @@
 -- I-27: live_tokens of instances and scopes equals the count, an open scope has its host, and every reference that is not a foreign key points at a row (orphans).
 create or replace function bpm_core.invariant_i_27(p_tenant_id text)
 returns setof bpm_core.violation
-language sql stable
+language plpgsql stable
 set search_path = pg_catalog, pg_temp
 as $$
+begin
+  return query
+  select (q.v).* from (
   select bpm_core.violation_of('I-27', w.tenant_id, 'workflow_instance', w.id::text, 'live_tokens is not the count',
            jsonb_build_object('live_tokens', w.live_tokens, 'counted', coalesce(k.live, 0)))
     from bpm_core.workflow_instance w
@@ -44,4 +47,6 @@ as $$
   union all
   select bpm_core.violation_of(b.invariant, p_tenant_id, b.kind, b.id, b.rule, b.seen)
     from bpm_core.broken_bindings(p_tenant_id) b where b.invariant = 'I-27'
+  ) q(v);
+end
 $$;

@@ -2,9 +2,12 @@
 -- items to come of a parallel one have their row in the inbox.
 create or replace function bpm_core.invariant_i_27_loops(p_tenant_id text)
 returns setof bpm_core.violation
-language sql stable
+language plpgsql stable
 set search_path = pg_catalog, pg_temp
 as $$
+begin
+  return query
+  select (q.v).* from (
   select bpm_core.violation_of('I-27', m.tenant_id, 'multi_instance', m.host_token_id::text, x.rule,
            jsonb_build_object('total', m.total, 'created', m.created, 'done', m.done, 'open', coalesce(s.open, 0), 'completed', coalesce(s.completed, 0),
                               'host', h.state, 'host_node', h.node_id))
@@ -27,4 +30,6 @@ as $$
         and not exists (select from bpm_core.dead_letter d where d.tenant_id = m.tenant_id and d.payload ->> 'host' = m.host_token_id::text and d.state = 'Open'))
      ) x(rule, broken)
    where m.tenant_id = p_tenant_id and x.broken
+  ) q(v);
+end
 $$;

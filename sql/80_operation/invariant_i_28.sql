@@ -2,9 +2,12 @@
 -- started says so in its history, once.
 create or replace function bpm_core.invariant_i_28(p_tenant_id text)
 returns setof bpm_core.violation
-language sql stable
+language plpgsql stable
 set search_path = pg_catalog, pg_temp
 as $$
+begin
+  return query
+  select (q.v).* from (
   select bpm_core.violation_of('I-28', e.tenant_id, 'event', e.id::text, x.rule,
            jsonb_build_object('dispatch_state', e.dispatch_state, 'reason', e.reason, 'decisions', coalesce(d.decisions, 0), 'open_letters', coalesce(l.letters, 0)))
     from bpm_core.event e
@@ -38,4 +41,6 @@ as $$
    where h.tenant_id = p_tenant_id and h.kind = 'InstanceStarted' and h.detail ? 'event'
      and not exists (select from bpm_core.event_process_instance p
                       where p.tenant_id = h.tenant_id and p.event_id = (h.detail ->> 'event')::uuid and p.process_instance_id = w.process_instance_id and p.how = 'Started')
+  ) q(v);
+end
 $$;

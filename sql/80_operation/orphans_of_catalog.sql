@@ -2,9 +2,11 @@
 -- Returns:  rows (kind, id, refers_to, which).
 create or replace function bpm_core.orphans_of_catalog(p_tenant_id text)
 returns table (kind text, id text, refers_to text, which text)
-language sql stable
+language plpgsql stable
 set search_path = pg_catalog, pg_temp
 as $$
+begin
+  return query
   select 'workflow_node', n.node_id, 'host node', n.attached_to
     from bpm_core.workflow_node n
    where n.tenant_id = p_tenant_id and n.attached_to is not null
@@ -43,5 +45,6 @@ as $$
    where not exists (select
                        from bpm_core.process_workflow_binding b
                        join bpm_core.workflow_node n on n.tenant_id = b.tenant_id and n.workflow_version_id = b.workflow_version_id and n.node_id = o.node_id
-                      where b.tenant_id = p_tenant_id and b.process_version_id = o.process_version_id and n.kind in ('MessageStart', 'SignalStart', 'TimerStart'))
+                      where b.tenant_id = p_tenant_id and b.process_version_id = o.process_version_id and n.kind in ('MessageStart', 'SignalStart', 'TimerStart'));
+end
 $$;

@@ -2,9 +2,11 @@
 -- Returns:  rows (kind, id, refers_to, which).
 create or replace function bpm_core.orphans_of_compensation(p_tenant_id text)
 returns table (kind text, id text, refers_to text, which text)
-language sql stable
+language plpgsql stable
 set search_path = pg_catalog, pg_temp
 as $$
+begin
+  return query
   select 'compensation_record', r.id::text, x.refers_to, x.which
     from bpm_core.compensation_record r
     join bpm_core.workflow_instance w on w.tenant_id = r.tenant_id and w.id = r.workflow_instance_id
@@ -25,5 +27,6 @@ as $$
             select
               from bpm_core.pinned_version v
               join bpm_core.workflow_node n on n.tenant_id = v.tenant_id and n.workflow_version_id = v.workflow_version_id and n.node_id = x.which
-             where v.tenant_id = w.tenant_id and v.workflow_instance_id = w.id and (r.status <> 'Pending' or not v.is_past)))
+             where v.tenant_id = w.tenant_id and v.workflow_instance_id = w.id and (r.status <> 'Pending' or not v.is_past)));
+end
 $$;

@@ -2,9 +2,11 @@
 -- Returns:  rows (kind, id, refers_to, which).
 create or replace function bpm_core.orphans_of_instances(p_tenant_id text)
 returns table (kind text, id text, refers_to text, which text)
-language sql stable
+language plpgsql stable
 set search_path = pg_catalog, pg_temp
 as $$
+begin
+  return query
   select 'workflow_instance', w.id::text, x.refers_to, x.which
     from bpm_core.workflow_instance w
     left join bpm_core.role_version r on r.tenant_id = w.tenant_id and r.id = w.role_version_id
@@ -57,5 +59,6 @@ as $$
     from bpm_core.inbox i
     left join bpm_core.workflow_instance w on w.tenant_id = i.tenant_id and w.id = i.target_id and i.target_kind = 'WorkflowInstance'
     left join bpm_core.process_instance p on p.tenant_id = i.tenant_id and p.id = i.target_id and i.target_kind = 'ProcessInstance'
-   where i.tenant_id = p_tenant_id and w.id is null and p.id is null
+   where i.tenant_id = p_tenant_id and w.id is null and p.id is null;
+end
 $$;

@@ -2,9 +2,11 @@
 -- Returns:  rows (kind, id, refers_to, which).
 create or replace function bpm_core.orphans_of_tasks(p_tenant_id text)
 returns table (kind text, id text, refers_to text, which text)
-language sql stable
+language plpgsql stable
 set search_path = pg_catalog, pg_temp
 as $$
+begin
+  return query
   select 'task', t.id::text, x.refers_to, x.which
     from bpm_core.task_instance t
     left join bpm_core.token k on k.tenant_id = t.tenant_id and k.id = t.token_id and k.workflow_instance_id = t.workflow_instance_id
@@ -60,5 +62,6 @@ as $$
       union all
       select 'approval', a.id, a.workflow_instance_id, a.token_id from bpm_core.approval_record a where a.tenant_id = p_tenant_id) o
     left join bpm_core.token k on k.tenant_id = p_tenant_id and k.id = o.token_id and k.workflow_instance_id = o.workflow_instance_id
-   where k.id is null
+   where k.id is null;
+end
 $$;

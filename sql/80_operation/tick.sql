@@ -1,6 +1,6 @@
 -- Does what time and others have made due: timers, inbox, parked tokens, expired leases, approvals whose time is over, pending approval effects, expired messages, commands, events to dispatch.
 -- Idempotent; any number of callers at once. Each kind handles at most p_limit rows (null: the setting engine.timer_batch_size, 100); call again while something was done.
--- Returns:  one row: done jsonb {"timers": n, …}, positions jsonb (opaque; hand back with the next call), next_due_at (null: nothing planned within the next minute).
+-- Returns:  one row: done jsonb {"timers": n, …}, positions jsonb (opaque; hand back with the next call), next_due_at (null: nothing planned within the next ten seconds).
 -- Raises:   BP400 positions that are not ours, BP403, BP422 limit out of 1..1000.
 -- Locks:    pickers only skip; instances one kind at a time, never waited for.
 create or replace function bpm.tick(p_limit integer default null, p_positions jsonb default null, p_tenant_id text default '')

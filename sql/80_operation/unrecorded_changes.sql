@@ -2,9 +2,11 @@
 -- Returns:  rows (tenant_id, kind, id, seen).
 create or replace function bpm_core.unrecorded_changes(p_tenant_id text)
 returns table (tenant_id text, kind text, id text, seen jsonb)
-language sql stable
+language plpgsql stable
 set search_path = pg_catalog, pg_temp
 as $$
+begin
+  return query
   with kept as materialized (
     select w.id, w.status
       from bpm_core.workflow_instance w
@@ -54,5 +56,6 @@ as $$
        where i.tenant_id = p_tenant_id) s
     join kept k on k.id = s.workflow_instance_id
    where not exists (
-     select from told t where t.workflow_instance_id = s.workflow_instance_id and t.about = s.id::text and t.kind = any (s.kinds))
+     select from told t where t.workflow_instance_id = s.workflow_instance_id and t.about = s.id::text and t.kind = any (s.kinds));
+end
 $$;

@@ -2,9 +2,11 @@
 -- Returns:  rows (tenant_id, kind, id, seen).
 create or replace function bpm_core.unrecorded_decisions(p_tenant_id text)
 returns table (tenant_id text, kind text, id text, seen jsonb)
-language sql stable
+language plpgsql stable
 set search_path = pg_catalog, pg_temp
 as $$
+begin
+  return query
   with since as materialized (
     select bpm_core.history_since() as at),
   told as materialized (
@@ -29,5 +31,6 @@ as $$
    cross join since n
     left join told s on s.command_id = o.command_id::text
    where o.tenant_id = p_tenant_id and o.created_at >= n.at
-     and s.to_state is not null and s.to_state <> case o.state when 'Sending' then 'Pending' when 'Reconciling' then 'Unknown' else o.state::text end
+     and s.to_state is not null and s.to_state <> case o.state when 'Sending' then 'Pending' when 'Reconciling' then 'Unknown' else o.state::text end;
+end
 $$;

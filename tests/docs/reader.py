@@ -71,7 +71,7 @@ class Desk:
 @contextlib.contextmanager
 def desk() -> Iterator[Desk]:
     """A desk; what runs in it in the background, and the server of the folder, end with it."""
-    folder = Path(tempfile.mkdtemp(prefix="pgbpm-docs-", dir="/tmp"))
+    folder = Path(tempfile.mkdtemp(prefix="pgbpm-docs-"))
     folder.chmod(0o755)
     binaries = scratch.test_binaries()
     config = Config(project_dir=folder).with_values(

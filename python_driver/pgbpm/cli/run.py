@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import gc
 import logging
 import os
 import signal
@@ -101,6 +102,8 @@ async def _run(database: Database, worker: Worker, **options: Any) -> Runner:
 
     for number in (signal.SIGTERM, signal.SIGINT):
         loop.add_signal_handler(number, signalled, number)
+    gc.collect()
+    gc.freeze()  # a full collection would pass over all modules, and nothing runs meanwhile: 15 ms
     await runner.run()
     return runner
 

@@ -1,6 +1,6 @@
 -- Positions of pickers (law 12): where a pick begins, and where it leaves the position.
 begin;
-select plan(37);
+select plan(39);
 create temp table at as select bpm_core.now() as now, '00000000-0000-7000-8000-000000000001'::uuid as id1, '00000000-0000-7000-8000-000000000002'::uuid as id2;
 -- A position ten seconds old: reached 1 s ago, safe 5 s ago, mark 3 s ago.
 create function pg_temp.position(p_change jsonb default '{}') returns bpm_core.pick_position language sql as $$
@@ -35,6 +35,8 @@ select is(pg_temp.finish(jsonb_build_object('reached_at', (select a.now - interv
 select is(pg_temp.finish(jsonb_build_object('reached_at', (select a.now - interval '9 seconds' from at a)), false, false, false, null, false) -> 'reached', '-9.0', 'where it did not see the end, it stays');
 select is(pg_temp.finish('{"reached_at": "-infinity"}', false, false, false, -8, true) -> 'reached', '-1.0', 'a last row long before its clock is passed as well');
 select is(pg_temp.finish('{}', false, false, false, -0.5, true) -> 'reached', '-0.5', 'one after that second is not');
+select is((select e.reached_at - a.now from at a cross join lateral bpm_core.pick_end(pg_temp.position(), false, false, false, null, null, true, a.now, interval '0') e), interval '0', 'what is written before it is due needs no such second');
+select is((select e.reached_at - a.now from at a cross join lateral bpm_core.pick_end(pg_temp.position(), false, false, false, null, null, false, a.now, interval '0') e), interval '-1 second', 'but the end');
 select is(pg_temp.finish('{}', true, true, false, -0.5, false), '{"reached": -0.5, "safe": -3.001, "mark": -0.5, "fresh_horizon": true, "checked": true, "again": false, "full": false}', 'a settled look back that passed the mark: safe is the mark, the mark where we are');
 select is(pg_temp.finish('{}', true, true, false, null, true), '{"reached": -1.0, "safe": -3.001, "mark": -1.0, "fresh_horizon": true, "checked": true, "again": false, "full": false}', 'so is one that found nothing');
 select is(pg_temp.finish('{}', true, true, false, -4, false), '{"reached": -1.0, "safe": -5.000, "mark": -3.0, "fresh_horizon": false, "checked": false, "again": true, "full": false}', 'one that filled its batch with stragglers: once more, at once');

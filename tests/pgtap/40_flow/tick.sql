@@ -1,7 +1,7 @@
 -- bpm.tick: does what has become due, once, however often it is called.
 begin;
-select plan(27);
-select test.deploy('timed', test.timer('wait', '<timeDuration>PT30S</timeDuration>') || '<endEvent id="end"/>' || test.flows('start>wait', 'wait>end')) \gset
+select plan(28);
+select test.deploy('timed', test.timer('wait', '<timeDuration>PT8S</timeDuration>') || '<endEvent id="end"/>' || test.flows('start>wait', 'wait>end')) \gset
 select bpm.deploy_bpmn(test.linear('job', 'work')) is not null as deployed \gset
 
 -- Nothing
@@ -9,6 +9,8 @@ select k.done, k.positions, k.next_due_at is null as idle from bpm.tick() k \gse
 select is((select array_agg(d.key || ' ' || d.value order by d.key) from jsonb_each_text(:'e_done') d), '{"approvals 0","commands 0","decisions 0","domain_events 0","events 0","inbox 0","leases 0","messages 0","timers 0","tokens 0","unknown 0"}', 'nothing due: every kind says so');
 select ok(:'e_idle', 'and nothing planned');
 select ok((:'e_positions'::jsonb) ? 'timers', 'positions all the same');
+select is((select p.leases - p.timers from (select (:'e_positions'::jsonb #>> '{leases,reached_at}')::timestamptz as leases, (:'e_positions'::jsonb #>> '{timers,reached_at}')::timestamptz as timers) p) between '0.9 seconds' and '1.1 seconds', true,
+  'that of leases has reached the clock: they are written a second before they run out, or earlier; timers may be due when they are written');
 
 -- What is due when
 select test.start('timed') as a \gset
