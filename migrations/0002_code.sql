@@ -21853,9 +21853,9 @@ as $$
 begin
   return (
     select p_positions || jsonb_build_object('', jsonb_build_object(
-             'until', p_now + interval '100 milliseconds', 'level', p_slots[1].priority_level, 'types', jsonb_agg(s.task_type order by s.n),
-             'at', jsonb_agg(p.position -> 'reached_at' order by s.n), 'id', jsonb_agg(p.position -> 'reached_id' order by s.n)))
-      from unnest(p_slots) with ordinality s(task_type, priority_level, from_at, from_id, slot, until_at, quotas, n)
+             'until', p_now + interval '100 milliseconds', 'level', p_slots[1].priority_level,
+             'heads', jsonb_object_agg(s.task_type, jsonb_build_array(p.position -> 'reached_at', p.position -> 'reached_id'))))
+      from unnest(p_slots) s
      cross join lateral (select p_positions -> s.task_type -> s.priority_level::text as position offset 0) p);
 end
 $$;
@@ -22253,15 +22253,15 @@ begin
   if (cardinality(p_claimed) = p_limit) is not true then
     return p_positions - '';
   end if;
-  return jsonb_set(jsonb_set(p_positions, array['', 'at', (v_last.slot - 1)::text], to_jsonb(v_last.available_at)),
-                   array['', 'id', (v_last.slot - 1)::text], to_jsonb(v_last.task_id));
+  return jsonb_set(p_positions, array['', 'heads', v_last.task_type], jsonb_build_array(v_last.available_at, v_last.task_id));
 end
 $$;
 
 -- from 50_work/quick_slots.sql
--- The slots of a claim that follows closely upon another one of the same types (mark_quick): where each scan begins, without asking where it should.
+-- The slots of a claim that follows closely upon another one (mark_quick): where each scan begins, without asking where it should.
 -- Types come from the call, never from the mark: that has been in the caller's hands.
--- Returns:  claim_slot[]; null where this claim has to look for itself: the mark is for other types, has run out, lies ahead of the clock, or is not ours.
+-- Returns:  claim_slot[], in the order of the types; null where this claim has to look for itself: a type is not in the mark, it has run out, lies ahead of
+--           the clock, or is not ours.
 create or replace function bpm_core.quick_slots(p_types text[], p_mark jsonb, p_now timestamptz)
 returns bpm_core.claim_slot[]
 language plpgsql stable
@@ -22269,25 +22269,19 @@ set search_path = pg_catalog, pg_temp
 as $$
 declare
   v_until timestamptz;
-  v_level smallint;
-  v_at    timestamptz[];
-  v_id    uuid[];
 begin
-  begin
-    v_until := (p_mark ->> 'until')::timestamptz;
-    if (p_mark -> 'types' = to_jsonb(p_types) and p_now between v_until - interval '100 milliseconds' and v_until) is not true then
-      return null;
-    end if;
-    v_level := (p_mark ->> 'level')::smallint;
-    v_at := translate(p_mark ->> 'at', '[]', '{}')::timestamptz[];
-    v_id := translate(p_mark ->> 'id', '[]', '{}')::uuid[];
-  exception
-    when data_exception then
-      return null;
-  end;
+  v_until := (p_mark ->> 'until')::timestamptz;
+  if (p_mark -> 'heads' ?& p_types and p_now between v_until - interval '100 milliseconds' and v_until) is not true then
+    return null;
+  end if;
   return array(
-    select row(s.task_type, v_level, s.from_at, s.from_id, null, null, null)::bpm_core.claim_slot
-      from unnest(p_types, v_at, v_id) s(task_type, from_at, from_id));
+    select row(y.task_type, (p_mark ->> 'level')::smallint, (h.head ->> 0)::timestamptz, (h.head ->> 1)::uuid, null, null, null)::bpm_core.claim_slot
+      from unnest(p_types) with ordinality y(task_type, n)
+     cross join lateral (select p_mark -> 'heads' -> y.task_type as head offset 0) h
+     order by y.n);
+exception
+  when data_exception then
+    return null;
 end
 $$;
 
