@@ -23092,24 +23092,19 @@ begin
                  select t.workflow_instance_id from bpm_core.task_instance t where t.tenant_id = a.tenant_id and t.id = a.task_id offset 0) t
                order by t.workflow_instance_id offset 0) k
        cross join lateral (
-         select w.status, w.workflow_version_id, w.live_tokens
-           from bpm_core.workflow_instance w
-          where w.tenant_id = k.tenant_id and w.id = k.workflow_instance_id
-            for no key update) w),
+         select w.status, w.workflow_version_id, w.live_tokens from bpm_core.workflow_instance w
+          where w.tenant_id = k.tenant_id and w.id = k.workflow_instance_id for no key update) w),
     held as materialized (
       select k.item, k.workflow_instance_id, k.live_tokens, k.variables, k.output, k.content_hash, t.id, t.token_id, t.node_id, t.attempt, t.worker_id,
              t.fencing_token, t.claimed_at, t.lease_until, t.at, k.tenant_id, f.flow_id, f.target_id, f.target_kind = 'EndEvent' as ends,
              b.task_version_id, b.task_type, b.priority_level, b.max_attempts, b.lease, b.headers, b.checks_result, b.needs_review
         from (select k.* from asked k order by k.task_id offset 0) k
        cross join lateral (
-         select t.*, bpm_core.now() as at
-           from (
+         select t.*, bpm_core.now() as at from (
              select t.id, t.token_id, t.node_id, t.state, t.attempt, t.worker_id, t.fencing_token, t.claimed_at, t.lease_until,
                     t.scope_id is null and t.outputs is null and t.checks_result is null and t.needs_review is null
                     and t.type_slot is null and t.tenant_slot is null as is_ordinary
-               from bpm_core.task_instance t
-              where t.tenant_id = k.tenant_id and t.id = k.task_id
-                for no key update) t offset 0) t
+               from bpm_core.task_instance t where t.tenant_id = k.tenant_id and t.id = k.task_id for no key update) t offset 0) t
        -- The first is the only one where it is direct; a fork of thousands is not read.
        cross join lateral (select f.flow_id, f.target_id, f.target_kind, f.is_direct from bpm_core.workflow_flow f
                             where f.tenant_id = k.tenant_id and f.workflow_version_id = k.workflow_version_id and f.source_id = t.node_id
@@ -23119,24 +23114,19 @@ begin
        where k.is_plain and k.answers = 1 and k.status = 'Running' and t.is_ordinary and f.is_direct
          and t.state = 'Executing' and t.fencing_token = k.shown and t.lease_until > t.at),
     done as (
-      update bpm_core.task_instance t
-         set state = 'Completed'
-        from held h
+      update bpm_core.task_instance t set state = 'Completed' from held h
        where t.tenant_id = h.tenant_id and t.id = h.id),
     executed as (
       insert into bpm_core.execution (tenant_id, task_instance_id, attempt, worker_id, fencing_token, claimed_at, lease_until, ended_at, state, outcome)
-      select p_tenant_id, h.id, h.attempt, h.worker_id, h.fencing_token, h.claimed_at, h.lease_until, h.at, 'Succeeded', 'Completed'
-        from held h),
+      select p_tenant_id, h.id, h.attempt, h.worker_id, h.fencing_token, h.claimed_at, h.lease_until, h.at, 'Succeeded', 'Completed' from held h),
     kept as (
       insert into bpm_core.result (tenant_id, task_instance_id, attempt, output, content_hash, created_by, created_at)
-      select p_tenant_id, h.id, h.attempt, h.output, h.content_hash, h.worker_id, h.at
-        from held h),
+      select p_tenant_id, h.id, h.attempt, h.output, h.content_hash, h.worker_id, h.at from held h),
     noted as (
       insert into bpm_core.history_event (tenant_id, workflow_instance_id, at, kind, token_id, node_id, actor, detail)
       select p_tenant_id, h.workflow_instance_id, h.at, 'TaskCompleted', h.token_id, h.node_id, h.worker_id,
              jsonb_build_object('task', h.id, 'attempt', h.attempt, 'variables', h.variables)
-        from held h
-       order by h.item),
+        from held h order by h.item),
     patched as (
       update bpm_core.workflow_instance w
          set lock_version = w.lock_version + 1, variables = w.variables || h.variables, live_tokens = w.live_tokens - h.ends::integer,
@@ -23158,11 +23148,9 @@ begin
         headers, checks_result, needs_review)
       select p_tenant_id, bpm_core.new_id(), m.workflow_instance_id, m.id, m.visit, m.target_id, m.task_version_id, m.task_type, m.priority_level, bpm_core.now(),
              m.max_attempts, m.lease, m.headers, m.checks_result, m.needs_review
-        from moved m
-       where not m.ends)
+        from moved m where not m.ends)
     select array_agg(row(h.item, h.id, h.workflow_instance_id, h.token_id, case when h.ends then h.target_id end, h.ends and h.live_tokens = 1)::bpm_core.step order by h.item), bool_or(h.ends)
-      into v_steps, v_ends
-      from held h;
+      into v_steps, v_ends from held h;
     if v_ends then
       perform bpm_core.end_direct_steps(p_tenant_id, v_steps);
     end if;
@@ -23174,11 +23162,8 @@ begin
       raise warning 'The direct way raised %: %. The general way was taken.', sqlstate, sqlerrm;
       return '{}'::bpm_core.step[];
   end;
-  if v_steps is null then
-    return '{}'::bpm_core.step[];
-  end if;
   perform bpm_core.wake_sleepers('tasks', p_tenant_id);
-  return v_steps;
+  return coalesce(v_steps, '{}');
 end
 $$;
 
