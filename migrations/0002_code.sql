@@ -20972,7 +20972,7 @@ $$;
 -- from 50_work/end_direct_steps.sql
 -- What follows where direct steps led to an end: the token's history row, and the end of its instance where it was the last one.
 -- Writes:   history_event, and what end_instances writes.
-create or replace function bpm_core.end_direct_steps(p_tenant_id text, p_steps bpm_core.step[])
+create or replace function bpm_core.end_direct_steps(p_tenant_id text, p_steps bpm_core.step[], p_now timestamptz)
 returns void
 language plpgsql volatile
 set search_path = pg_catalog, pg_temp
@@ -20981,17 +20981,16 @@ set enable_seqscan = off  set enable_hashjoin = off  set enable_mergejoin = off
 set jit = off
 as $$
 declare
-  v_now   timestamptz := bpm_core.now();
   v_ended uuid[];
 begin
   insert into bpm_core.history_event (tenant_id, workflow_instance_id, at, kind, token_id, node_id, to_state)
-  select p_tenant_id, s.instance_id, v_now, 'TokenCompleted', s.token_id, s.end_node, 'Completed'
+  select p_tenant_id, s.instance_id, p_now, 'TokenCompleted', s.token_id, s.end_node, 'Completed'
     from unnest(p_steps) s
    where s.end_node is not null
    order by s.item;
   v_ended := array(select s.instance_id from unnest(p_steps) s where s.has_ended);
   if v_ended <> '{}' then
-    perform bpm_core.end_instances(p_tenant_id, v_ended, 'Completed', v_now);
+    perform bpm_core.end_instances(p_tenant_id, v_ended, 'Completed', p_now);
   end if;
 end
 $$;
@@ -23078,6 +23077,7 @@ as $$
 declare
   v_steps bpm_core.step[];
   v_ends  boolean;
+  v_now   timestamptz;
 begin
   begin
     with asked as materialized (
@@ -23100,7 +23100,7 @@ begin
              b.task_version_id, b.task_type, b.priority_level, b.max_attempts, b.lease, b.headers, b.checks_result, b.needs_review
         from (select k.* from asked k order by k.task_id offset 0) k
        cross join lateral (
-         select t.*, bpm_core.now() as at from (
+         select t.*, (select bpm_core.now()) as at from (  -- one moment for all, of when the last instance was locked
              select t.id, t.token_id, t.node_id, t.state, t.attempt, t.worker_id, t.fencing_token, t.claimed_at, t.lease_until,
                     t.scope_id is null and t.outputs is null and t.checks_result is null and t.needs_review is null
                     and t.type_slot is null and t.tenant_slot is null as is_ordinary
@@ -23149,10 +23149,10 @@ begin
       select p_tenant_id, bpm_core.new_id(), m.workflow_instance_id, m.id, m.visit, m.target_id, m.task_version_id, m.task_type, m.priority_level, bpm_core.now(),
              m.max_attempts, m.lease, m.headers, m.checks_result, m.needs_review
         from moved m where not m.ends)
-    select array_agg(row(h.item, h.id, h.workflow_instance_id, h.token_id, case when h.ends then h.target_id end, h.ends and h.live_tokens = 1)::bpm_core.step order by h.item), bool_or(h.ends)
-      into v_steps, v_ends from held h;
+    select array_agg(row(h.item, h.id, h.workflow_instance_id, h.token_id, case when h.ends then h.target_id end, h.ends and h.live_tokens = 1)::bpm_core.step order by h.item), bool_or(h.ends), max(h.at)
+      into v_steps, v_ends, v_now from held h;
     if v_ends then
-      perform bpm_core.end_direct_steps(p_tenant_id, v_steps);
+      perform bpm_core.end_direct_steps(p_tenant_id, v_steps, v_now);
     end if;
   exception
     when transaction_rollback or lock_not_available or operator_intervention or insufficient_resources or system_error then

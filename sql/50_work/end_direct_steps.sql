@@ -1,6 +1,6 @@
 -- What follows where direct steps led to an end: the token's history row, and the end of its instance where it was the last one.
 -- Writes:   history_event, and what end_instances writes.
-create or replace function bpm_core.end_direct_steps(p_tenant_id text, p_steps bpm_core.step[])
+create or replace function bpm_core.end_direct_steps(p_tenant_id text, p_steps bpm_core.step[], p_now timestamptz)
 returns void
 language plpgsql volatile
 set search_path = pg_catalog, pg_temp
@@ -9,17 +9,16 @@ set enable_seqscan = off  set enable_hashjoin = off  set enable_mergejoin = off
 set jit = off
 as $$
 declare
-  v_now   timestamptz := bpm_core.now();
   v_ended uuid[];
 begin
   insert into bpm_core.history_event (tenant_id, workflow_instance_id, at, kind, token_id, node_id, to_state)
-  select p_tenant_id, s.instance_id, v_now, 'TokenCompleted', s.token_id, s.end_node, 'Completed'
+  select p_tenant_id, s.instance_id, p_now, 'TokenCompleted', s.token_id, s.end_node, 'Completed'
     from unnest(p_steps) s
    where s.end_node is not null
    order by s.item;
   v_ended := array(select s.instance_id from unnest(p_steps) s where s.has_ended);
   if v_ended <> '{}' then
-    perform bpm_core.end_instances(p_tenant_id, v_ended, 'Completed', v_now);
+    perform bpm_core.end_instances(p_tenant_id, v_ended, 'Completed', p_now);
   end if;
 end
 $$;

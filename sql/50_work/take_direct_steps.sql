@@ -18,6 +18,7 @@ as $$
 declare
   v_steps bpm_core.step[];
   v_ends  boolean;
+  v_now   timestamptz;
 begin
   begin
     with asked as materialized (
@@ -40,7 +41,7 @@ begin
              b.task_version_id, b.task_type, b.priority_level, b.max_attempts, b.lease, b.headers, b.checks_result, b.needs_review
         from (select k.* from asked k order by k.task_id offset 0) k
        cross join lateral (
-         select t.*, bpm_core.now() as at from (
+         select t.*, (select bpm_core.now()) as at from (  -- one moment for all, of when the last instance was locked
              select t.id, t.token_id, t.node_id, t.state, t.attempt, t.worker_id, t.fencing_token, t.claimed_at, t.lease_until,
                     t.scope_id is null and t.outputs is null and t.checks_result is null and t.needs_review is null
                     and t.type_slot is null and t.tenant_slot is null as is_ordinary
@@ -89,10 +90,10 @@ begin
       select p_tenant_id, bpm_core.new_id(), m.workflow_instance_id, m.id, m.visit, m.target_id, m.task_version_id, m.task_type, m.priority_level, bpm_core.now(),
              m.max_attempts, m.lease, m.headers, m.checks_result, m.needs_review
         from moved m where not m.ends)
-    select array_agg(row(h.item, h.id, h.workflow_instance_id, h.token_id, case when h.ends then h.target_id end, h.ends and h.live_tokens = 1)::bpm_core.step order by h.item), bool_or(h.ends)
-      into v_steps, v_ends from held h;
+    select array_agg(row(h.item, h.id, h.workflow_instance_id, h.token_id, case when h.ends then h.target_id end, h.ends and h.live_tokens = 1)::bpm_core.step order by h.item), bool_or(h.ends), max(h.at)
+      into v_steps, v_ends, v_now from held h;
     if v_ends then
-      perform bpm_core.end_direct_steps(p_tenant_id, v_steps);
+      perform bpm_core.end_direct_steps(p_tenant_id, v_steps, v_now);
     end if;
   exception
     when transaction_rollback or lock_not_available or operator_intervention or insufficient_resources or system_error then
