@@ -17,12 +17,14 @@ Each ``tests/pgtap/**/*.sql`` is one test as well: ``pytest tests/test_pgtap.py 
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import Any
 
 import psycopg
 import pytest
 
 from pgbpm.devtools import scratch
 from tests.support import database as support
+from tests.support import schedule
 from tests.support.database import TestDatabase
 from tests.support.memory import use_memory
 from tests.support.pgtap import PgTapSource
@@ -31,6 +33,16 @@ from tests.support.pgtap import PgTapSource
 def pytest_configure(config: pytest.Config) -> None:
     use_memory()
     config.addinivalue_line("markers", "breaks_invariants: this test leaves a broken engine behind")
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Any:
+    return schedule.LongestFirst(config, log) if config.option.dist == "loadfile" else None
+
+
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    if hasattr(config, "workerinput"):
+        schedule.order(items)
 
 
 def pytest_report_header() -> list[str]:

@@ -736,7 +736,6 @@ def planned_on_nothing(database: TestDatabase) -> list[Plan]:
 
 def planned_on_statistics(database: TestDatabase) -> list[Plan]:
     """Full tables, fresh statistics."""
-    surround(database)
     database.rows("vacuum (analyze)")
     return one_round(Drive(database))
 
@@ -751,7 +750,6 @@ def planned_on_empty_statistics(database: TestDatabase) -> list[Plan]:
 def planned_on_statistics_of_the_dead(database: TestDatabase) -> list[Plan]:
     """Of tables whose rows are deleted the statistics know pages without a living row, as
     ``analyze`` leaves them when they ran empty under a snapshot held open."""
-    surround(database)
     with database.connect() as conn:
         conn.execute(
             "update pg_class c set reltuples = 0, relpages = greatest(c.relpages, 1)"
@@ -775,6 +773,26 @@ def planned_while_growing(database: TestDatabase) -> list[Plan]:
     return found
 
 
+@pytest.fixture(scope="module")
+def prepared(server_url: str, template: str) -> Iterator[str]:
+    """Name of a database with the processes, and nothing started."""
+    with scratch.scratch_database(server_url, template) as url:
+        prepare(TestDatabase(url))
+        yield scratch.database_name(url)
+
+
+@pytest.fixture(scope="module")
+def surrounded(server_url: str, prepared: str) -> Iterator[str]:
+    """Name of a database with full tables, and without statistics."""
+    with scratch.scratch_database(server_url, prepared) as url:
+        surround(TestDatabase(url))
+        yield scratch.database_name(url)
+
+
+FULL = (planned_on_statistics, planned_on_statistics_of_the_dead)
+"""What begins with full tables; the others fill them themselves."""
+
+
 @pytest.fixture(
     scope="module",
     params=[
@@ -785,12 +803,11 @@ def planned_while_growing(database: TestDatabase) -> list[Plan]:
         planned_while_growing,
     ],
 )
-def plans(request: pytest.FixtureRequest, server_url: str, template: str) -> list[Plan]:
+def plans(request: pytest.FixtureRequest, server_url: str, prepared: str) -> list[Plan]:
     """The plans of every statement of one round of each session."""
-    with scratch.scratch_database(server_url, template) as url:
-        database = TestDatabase(url)
-        prepare(database)
-        found: list[Plan] = request.param(database)
+    begin = request.getfixturevalue("surrounded") if request.param in FULL else prepared
+    with scratch.scratch_database(server_url, begin) as url:
+        found: list[Plan] = request.param(TestDatabase(url))
         return found
 
 
@@ -877,11 +894,10 @@ def test_every_picker_was_seen(plans: list[Plan]) -> None:
 
 
 def test_claims_are_planned_alike_however_many_tasks_wait(
-    server_url: str, template: str, keys: dict[str, list[str]]
+    server_url: str, prepared: str, keys: dict[str, list[str]]
 ) -> None:
-    with scratch.scratch_database(server_url, template) as url:
+    with scratch.scratch_database(server_url, prepared) as url:
         database = TestDatabase(url)
-        prepare(database)
         feeder = Drive(database)
         for waiting in range(0, 300, N):
             drive = Drive(database)
