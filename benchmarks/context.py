@@ -20,7 +20,7 @@ class Sizes:
     batch: int = 100
     set_instances: int = 12_000
     runner_instances: int = 6_000
-    finished_tasks: int = 1_000_000
+    finished_instances: int = 1_000_000
     flat_rounds: int = 60
     flat_queue_rounds: int = 12
     held_repeats: int = 1
@@ -54,7 +54,7 @@ QUICK = Sizes(
     batch=20,
     set_instances=200,
     runner_instances=200,
-    finished_tasks=3_000,
+    finished_instances=1_000,
     flat_rounds=6,
     flat_queue_rounds=1,
     held_tasks=1_800,

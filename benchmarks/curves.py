@@ -55,7 +55,7 @@ def _calls(context: Context, finished: int) -> dict[str, float]:
     """Milliseconds per call with so many finished tasks; ``flat`` gives the ends of the curve."""
     sizes = context.sizes
     with database(context.server.url, context.template) as url, connect(url) as conn:
-        filled = fill(url, finished)
+        filled = fill(url, -(-finished // 3))
         engines = {"full": Engine(conn, "curve")}
         call_costs(engines, sizes.batch, 3)
         settle(url)

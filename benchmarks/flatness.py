@@ -1,4 +1,4 @@
-"""Whether it stays fast: with a million finished tasks, and under a snapshot held open."""
+"""Whether it stays fast: with a million finished instances, and under a snapshot held open."""
 
 from __future__ import annotations
 
@@ -19,19 +19,19 @@ CALLS = ("start", "claim", "complete")
 
 
 def measure_million(context: Context) -> Outcome:
-    """Every call in turn on a database full of finished tasks and on an empty one; the worst."""
+    """Every call in turn on a database full of finished instances and an empty one; the worst."""
     sizes = context.sizes
     limits = (sizes.batch, 1)
     with (
         database(context.server.url, context.template) as fresh,
         database(context.server.url, context.template) as full,
     ):
-        filled = fill(full, sizes.finished_tasks)
+        filled = fill(full, sizes.finished_instances)
         for url in (fresh, full):  # so that both are planned on what they hold
             with connect(url) as conn:
                 call_costs({"warm": Engine(conn, "warm")}, sizes.batch, 3)
             settle(url)
-        context.say(f"  {filled['tasks']:,} finished tasks in {filled['seconds']:.0f} s")
+        context.say(f"  {filled['instances']:,} finished instances in {filled['seconds']:.0f} s")
         with connect(fresh) as fresh_conn, connect(full) as full_conn:
             engines = {"fresh": Engine(fresh_conn, "flat"), "full": Engine(full_conn, "flat")}
             for limit in limits:

@@ -35,7 +35,8 @@ _NAMES = {
 _JSON_WITH_IDS = {("history_event", "detail"), ("inbox", "payload")}
 
 # The id of copy n: the time in it moved back by n milliseconds, its random part kept. The zero id
-# stands for the root scope.
+# stands for the root scope. In columns it is taken apart once per original and not once per copy,
+# which halves the time: _PARTS and _VALUE.
 _ID = """
 create function pg_temp.id_of(p_id uuid, p_back bigint) returns uuid
 language sql immutable parallel safe as $$
@@ -43,6 +44,12 @@ language sql immutable parallel safe as $$
     (lpad(to_hex(('x' || left(p_id::text, 8) || substr(p_id::text, 10, 4))::bit(48)::bigint
                  - p_back), 12, '0') || substr(p_id::text, 15))::uuid end
 $$"""
+_PARTS = """
+, case when s.{name} <> '00000000-0000-0000-0000-000000000000' then
+    ('x' || left(s.{name}::text, 8) || substr(s.{name}::text, 10, 4))::bit(48)::bigint
+  end as at__{name}, substr(s.{name}::text, 15) as rest__{name}"""
+_VALUE = """case when s.at__{name} is null then s.{name}
+  else (lpad(to_hex(s.at__{name} - n), 12, '0') || s.rest__{name})::uuid end"""
 # Which keys of a JSON column hold ids of ours (versions are shared by all copies).
 _KEYS = """
 select distinct e.key
@@ -51,8 +58,8 @@ select distinct e.key
 """
 
 
-def fill(url: str, tasks: int) -> dict[str, Any]:
-    """Let one instance run, and copy it until there are at least ``tasks`` finished tasks.
+def fill(url: str, instances: int) -> dict[str, Any]:
+    """Let one instance run, and copy it until there are ``instances`` that have finished.
 
     Returns counts and seconds.
     """
@@ -62,7 +69,7 @@ def fill(url: str, tasks: int) -> dict[str, Any]:
         engine.start(1)
         for _ in range(3):
             engine.complete(engine.claim(1))
-    copies = max(-(-tasks // 3) - 1, 0)
+    copies = max(instances - 1, 0)
     multiply(url, copies)
     return {
         "instances": copies + 1,
@@ -100,6 +107,7 @@ def multiply(url: str, copies: int, spacing: int = 1) -> None:
 def _copy(conn: psycopg.Connection[Any], table: str, copies: int, spacing: int) -> None:
     columns = dict(conn.execute(_COLUMNS, [f"bpm_core.{table}"]).fetchall())
     values = [_value(conn, table, name, kind) for name, kind in columns.items()]
+    parts = "".join(_PARTS.format(name=name) for name, kind in columns.items() if kind == "uuid")
     order = "n desc, s.seq" if table == "history_event" else "n desc"
     with conn.transaction():
         conn.execute("set local session_replication_role = replica")  # the copies' keys are right
@@ -108,7 +116,7 @@ def _copy(conn: psycopg.Connection[Any], table: str, copies: int, spacing: int) 
             f"insert into bpm_core.{table} ({', '.join(columns)})"
             f" select {', '.join(values)}"
             " from generate_series(%s::bigint, %s::bigint, %s::bigint) n"
-            f" cross join (select * from bpm_core.{table}) s order by {order}",
+            f" cross join (select s.*{parts} from bpm_core.{table} s offset 0) s order by {order}",
             [spacing, copies * spacing, spacing],
         )
         conn.execute("drop function pg_temp.id_of")
@@ -117,7 +125,7 @@ def _copy(conn: psycopg.Connection[Any], table: str, copies: int, spacing: int) 
 def _value(conn: psycopg.Connection[Any], table: str, name: str, kind: str) -> str:
     """The expression for a column of copy ``n`` of row ``s``."""
     if kind == "uuid" and name not in _SHARED_IDS and not name.endswith("version_id"):
-        return f"pg_temp.id_of(s.{name}, n)"
+        return _VALUE.format(name=name)
     if kind == "timestamp with time zone":
         return f"s.{name} - n * interval '1 millisecond'"
     if (table, name) in _JSON_WITH_IDS:

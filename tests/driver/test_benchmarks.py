@@ -245,7 +245,7 @@ def test_a_past_in_bulk_is_consistent(database: TestDatabase) -> None:
         conn.execute(
             "select * from bpm.deploy_bpmn(%s)", [(CHECKOUT / "benchmarks/line.bpmn").read_text()]
         )
-    filled = history.fill(database.url, 60)
+    filled = history.fill(database.url, 20)
     assert filled["tasks"] == 60
     counts = database.rows(
         "select (select count(*) from bpm_core.task_instance where state = 'Completed') as tasks,"
