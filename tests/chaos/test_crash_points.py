@@ -540,15 +540,16 @@ def test_killed_at_every_write(struck: TestDatabase, command: tuple[Command, obj
     """The backend dies at the k-th write: nothing of the call is there. Then it is called again."""
     what, expected = command
     call = what.prepare(struck)
-    before = struck.value(STATE)
-    for k in range(1, 1000):
-        with Session(struck) as session:
-            _aim(session, k, "kill")
-            raised = _call(session, call)
-        if raised is None:
-            break
-        assert raised == "57P01"
-        assert struck.value(STATE) == before, f"struck at write {k}"
+    with Session(struck) as watcher:
+        before = watcher.one(STATE)
+        for k in range(1, 1000):
+            with Session(struck) as session:
+                _aim(session, k, "kill")
+                raised = _call(session, call)
+            if raised is None:
+                break
+            assert raised == "57P01"
+            assert watcher.one(STATE) == before, f"struck at write {k}"
     assert k > 2, "nothing was struck"
     assert what.done(struck) == expected
 

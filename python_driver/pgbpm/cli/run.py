@@ -8,7 +8,7 @@ import logging
 import os
 import signal
 import sys
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 from click.core import ParameterSource
@@ -18,8 +18,10 @@ from pgbpm.cli.output import emit_json
 from pgbpm.db import Database
 from pgbpm.loading import load_worker
 from pgbpm.logs import configure_logs
-from pgbpm.runner import Runner
 from pgbpm.worker import Worker
+
+if TYPE_CHECKING:
+    from pgbpm.runner import Runner
 
 logger = logging.getLogger("pgbpm.runner")
 
@@ -87,6 +89,8 @@ def run(
 
 
 async def _run(database: Database, worker: Worker, **options: Any) -> Runner:
+    from pgbpm.runner import Runner  # other commands begin sooner without it
+
     runner = Runner(database, worker, **options)
     loop = asyncio.get_running_loop()
     told = False
