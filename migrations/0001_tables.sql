@@ -720,6 +720,8 @@ comment on type bpm_core.cron is
 create type bpm_core.process_status as enum ('Running', 'Suspended', 'Completed', 'Failed', 'Cancelled');
 create type bpm_core.workflow_status as enum ('Running', 'Suspended', 'Completed', 'Failed', 'Cancelled', 'Skipped');
 create type bpm_core.token_state as enum ('Ready', 'Executing', 'Waiting', 'Failed', 'Completed', 'Terminated');
+-- Domains, where the hot tables could have checks: a check is read from its text anew by every statement that writes a row, a domain once per session.
+create domain bpm_core.token_count as integer constraint too_many_live_tokens check (value between 0 and 150000);
 create type bpm_core.token_mode as enum ('Forward', 'Compensation');
 create type bpm_core.timer_status as enum ('Scheduled', 'Held', 'Fired', 'Cancelled');
 create type bpm_core.subscription_state as enum ('Open', 'Consumed', 'Closed');
@@ -893,7 +895,7 @@ create table bpm_core.process_instance (
   primary key (tenant_id, id),
   foreign key (tenant_id, process_version_id) references bpm_core.process_version,
   foreign key (tenant_id, business_case_id) references bpm_core.business_case,
-  check ((ended_at is not null) = (status in ('Completed', 'Failed', 'Cancelled')))
+  check ((ended_at is null) = (status < 'Completed'))
 ) with (fillfactor = 85, autovacuum_vacuum_scale_factor = 0.02, autovacuum_vacuum_insert_scale_factor = 0.1, autovacuum_vacuum_cost_delay = 0);
 create index process_instance_of_key on bpm_core.process_instance (business_key) where business_key is not null;
 comment on table bpm_core.process_instance is 'A running process, pinned to its version. Rarely updated; not used for execution locking.';
@@ -913,7 +915,7 @@ create table bpm_core.workflow_instance (
   inputs              jsonb check ((inputs is not null) = (parent_token_id is not null)),
   status              bpm_core.workflow_status not null default 'Running',
   lock_version        integer not null default 0,
-  live_tokens         integer not null default 0 constraint too_many_live_tokens check (live_tokens between 0 and 150000),
+  live_tokens         bpm_core.token_count not null default 0,
   variables           jsonb not null default '{}',
   created_at          timestamptz not null,
   ended_at            timestamptz,
@@ -921,7 +923,7 @@ create table bpm_core.workflow_instance (
   foreign key (tenant_id, process_instance_id) references bpm_core.process_instance,
   foreign key (tenant_id, workflow_version_id) references bpm_core.workflow_version,
   unique (process_instance_id, binding_key, trigger_key, tenant_id),
-  check ((ended_at is not null) = (status in ('Completed', 'Failed', 'Cancelled', 'Skipped')))
+  check ((ended_at is null) = (status < 'Completed'))
 ) with (fillfactor = 70, autovacuum_vacuum_scale_factor = 0.02, autovacuum_vacuum_insert_scale_factor = 0.1, autovacuum_vacuum_cost_delay = 0);
 create index workflow_instance_of_parent on bpm_core.workflow_instance (parent_token_id) where parent_token_id is not null;
 comment on table bpm_core.workflow_instance is 'The lock and version of everything inside it. A command locks this row first.';
@@ -1272,6 +1274,9 @@ comment on table bpm_core.incident is 'Every "cannot go on" is one row with the 
 -- Who does it: tasks, their attempts, results, dead letters.
 
 create type bpm_core.task_state as enum ('Ready', 'Executing', 'Held', 'Completed', 'Failed', 'Cancelled');
+-- Domains for the reason given at token_count.
+create domain bpm_core.inner_scope as uuid check (value <> '00000000-0000-0000-0000-000000000000');
+create domain bpm_core.delegation as text check (value in ('Pending', 'Resolved'));
 create type bpm_core.execution_state as enum ('Succeeded', 'Failed', 'Expired', 'Released', 'Cancelled');
 create type bpm_core.verdict as enum ('Accepted', 'Rejected', 'NeedsReview');
 create type bpm_core.dead_letter_state as enum ('Open', 'Requeued', 'Discarded');
@@ -1307,7 +1312,7 @@ create table bpm_core.task_instance (
   id                   uuid not null,
   workflow_instance_id uuid not null,
   token_id             uuid not null,
-  scope_id             uuid check (scope_id <> '00000000-0000-0000-0000-000000000000'),
+  scope_id             bpm_core.inner_scope,
   visit                integer not null,
   node_id              text collate "C" not null,
   task_version_id      uuid not null,
@@ -1332,7 +1337,7 @@ create table bpm_core.task_instance (
   outputs              jsonb,
   headers              jsonb,
   owner                text,
-  delegation           text check (delegation in ('Pending', 'Resolved')),
+  delegation           bpm_core.delegation,
   delegates            text[],
   needs_review         boolean check (needs_review),
   checks_result        boolean check (checks_result),

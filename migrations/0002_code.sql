@@ -121,9 +121,11 @@ $$;
 -- from 00_foundation/enter_call.sql
 -- The door of every public function: may this caller do this for this tenant, and is the transaction of a kind we can be right in?
 -- Looks nothing else up before; an unknown tenant and one that is not granted get the same answer.
+-- Returns:  true, or it raises: so that hot functions can ask in an IF of its own, which costs less than the query of a PERFORM.
+--           Never together with a condition of another kind: what folds to false would leave out the question.
 -- Raises:   BP400 null tenant or isolation level other than READ COMMITTED. BP403 not granted. BP423 tenant suspended (unless only reading).
 create or replace function bpm_core.enter_call(p_tenant_id text, p_capability bpm_core.capability)
-returns void
+returns boolean
 language plpgsql stable
 set search_path = pg_catalog, pg_temp
 set plan_cache_mode = force_generic_plan
@@ -155,6 +157,7 @@ begin
   elsif v_state = 'Suspended' and p_capability <> 'reader' then
     perform bpm_core.fail('BP423', format('Tenant %L is suspended.', p_tenant_id));
   end if;
+  return true;
 end
 $$;
 
@@ -900,11 +903,25 @@ create or replace function bpm_core.is_plain(p_variables jsonb)
 returns boolean
 language sql stable parallel safe
 as $$
-  select jsonb_typeof(p_variables) = 'object'
-         and case when pg_column_size(p_variables || '{}') <= 4000 then true  -- too small to be nested 500 levels
-                  else pg_column_size(p_variables || '{}') <= 65536 and not jsonb_path_exists(p_variables, '$.**{501}') end
-         and (pg_column_size(p_variables || '{}') <= 1000 or not bpm_core.has_huge_number(p_variables))
-         and not jsonb_path_exists(p_variables, '$.* ? (@.type() == "string" && @ starts with "__")')
+  select case when jsonb_typeof(p_variables) <> 'object' then false
+              when pg_column_size(p_variables || '{}') > 1000 and not bpm_core.is_plain_large(p_variables) then false
+              else not jsonb_path_exists(p_variables, '$.* ? (@.type() == "string" && @ starts with "__")') end
+$$;
+
+-- from 10_record/is_plain_large.sql
+-- The part of is_plain for what has more than a thousand bytes; less holds neither 500 levels nor such numbers. A function of its own, so that its expressions
+-- are not made ready with every call that has small ones.
+-- Returns:  boolean.
+create or replace function bpm_core.is_plain_large(p_variables jsonb)
+returns boolean
+language plpgsql stable parallel safe
+set search_path = pg_catalog, pg_temp
+as $$
+declare
+  v_size constant integer := pg_column_size(p_variables || '{}');
+begin
+  return v_size <= 65536 and not (v_size > 4000 and jsonb_path_exists(p_variables, '$.**{501}')) and not bpm_core.has_huge_number(p_variables);
+end
 $$;
 
 -- from 10_record/is_wire_json.sql
@@ -1192,12 +1209,15 @@ $$;
 -- Returns:  jsonb {evidence, facts}, and verdict and reasons where they are given; null when it says nothing. The verdict Accepted says nothing.
 create or replace function bpm_core.record_of(p_evidence jsonb, p_facts jsonb, p_verdict jsonb default null, p_reasons jsonb default null)
 returns jsonb
-language sql immutable parallel safe
+language plpgsql immutable parallel safe
+set search_path = pg_catalog, pg_temp
 as $$
-  select nullif(jsonb_build_object('evidence', coalesce(nullif(p_evidence, 'null'), '[]'), 'facts', coalesce(nullif(p_facts, 'null'), '[]'))
+begin
+  return nullif(jsonb_build_object('evidence', coalesce(nullif(p_evidence, 'null'), '[]'), 'facts', coalesce(nullif(p_facts, 'null'), '[]'))
                 || case when p_verdict is null and p_reasons is null then '{}'
                         else jsonb_strip_nulls(jsonb_build_object('verdict', nullif(p_verdict, '"Accepted"'), 'reasons', p_reasons)) end,
-                '{"evidence": [], "facts": []}')
+                '{"evidence": [], "facts": []}');
+end
 $$;
 
 -- from 10_record/request_hash.sql
@@ -10553,16 +10573,13 @@ begin
   elsif jsonb_array_length(p_items) > 1000 then
     perform bpm_core.fail('BP429', format('%s items in one call; at most 1000.', jsonb_array_length(p_items)), null, 'Split the call.');
   end if;
+  -- One item is asked without a query: that costs a third.
+  if jsonb_array_length(p_items) = 1 and bpm_core.is_start_item(p_items -> 0) then
+    return;
+  end if;
   select i.n into v_bad
     from jsonb_array_elements(p_items) with ordinality i(item, n)
-   where case when jsonb_typeof(i.item) <> 'object' then true
-              else jsonb_typeof(i.item -> 'code') is distinct from 'string'
-                   or i.item - v_keys <> '{}'
-                   or coalesce(jsonb_typeof(i.item -> 'business_key'), 'null') not in ('string', 'null')
-                   or coalesce(jsonb_typeof(i.item -> 'idempotency_key'), 'null') not in ('string', 'null')
-                   or length(i.item ->> 'business_key') not between 1 and 300
-                   or length(i.item ->> 'idempotency_key') not between 1 and 300
-                   or coalesce(i.item ->> 'version', '1') !~ '^[0-9]{1,9}$' end
+   where not bpm_core.is_start_item(i.item)
    order by i.n
    limit 1;
   if v_bad is not null then
@@ -11651,28 +11668,32 @@ set enable_seqscan = off  set enable_hashjoin = off  set enable_mergejoin = off
 set jit = off
 as $$
 declare
-  v_processes uuid[];
-  v_called    uuid[];
-  v_several   uuid[];
+  v_called  uuid[];
+  v_several uuid[];
 begin
-  insert into bpm_core.history_event (tenant_id, workflow_instance_id, at, kind, from_state, to_state, detail)
-  select p_tenant_id, e.id, p_at, ('Instance' || p_status)::bpm_core.history_kind, 'Running', p_status::text, p_detail
-    from unnest(p_instances) e(id);
   perform bpm_core.emit_events(p_tenant_id, 'Instance' || p_status, p_instances, array_fill(p_detail, array[cardinality(p_instances)]));
+  with ended as materialized (
+    select w.*
+      from (select p_tenant_id as tenant_id, e.* from unnest(p_instances) e(id) offset 0) e
+     cross join lateral (select w.tenant_id, w.id, w.process_instance_id, w.ends_process, w.parent_token_id from bpm_core.workflow_instance w
+                          where w.tenant_id = e.tenant_id and w.id = e.id offset 0) w),
+  noted as (
+    insert into bpm_core.history_event (tenant_id, workflow_instance_id, at, kind, from_state, to_state, detail)
+    select p_tenant_id, e.id, p_at, ('Instance' || p_status)::bpm_core.history_kind, 'Running', p_status::text, p_detail
+      from unnest(p_instances) e(id)),
   -- Shared parents come after tasks and tokens in the lock order, each class once and sorted.
-  select array_agg(w.process_instance_id) filter (where w.ends_process), array_agg(w.id) filter (where w.parent_token_id is not null),
-         array_agg(w.id) filter (where not w.ends_process and w.parent_token_id is null)
-    into v_processes, v_called, v_several
-    from (select p_tenant_id as tenant_id, e.* from unnest(p_instances) e(id) offset 0) e
-   cross join lateral (select w.id, w.process_instance_id, w.ends_process, w.parent_token_id from bpm_core.workflow_instance w
-                        where w.tenant_id = e.tenant_id and w.id = e.id offset 0) w;
-  perform 1
-     from (select distinct p_tenant_id as tenant_id, k.id from unnest(v_processes) k(id) order by k.id offset 0) k
-    cross join lateral (select from bpm_core.process_instance p where p.tenant_id = k.tenant_id and p.id = k.id for no key update) p;
-  update bpm_core.process_instance p
-     set status = p_status::text::bpm_core.process_status, version = p.version + 1, updated_at = p_at, ended_at = p_at
-    from (select p_tenant_id as tenant_id, e.* from unnest(v_processes) e(id) offset 0) e
-   where p.tenant_id = e.tenant_id and p.id = e.id;
+  process as materialized (
+    select p.tenant_id, p.id
+      from (select distinct e.tenant_id, e.process_instance_id as id from ended e where e.ends_process order by e.process_instance_id offset 0) k
+     cross join lateral (select p.tenant_id, p.id from bpm_core.process_instance p where p.tenant_id = k.tenant_id and p.id = k.id for no key update) p),
+  closed as (
+    update bpm_core.process_instance p
+       set status = p_status::text::bpm_core.process_status, version = p.version + 1, updated_at = p_at, ended_at = p_at
+      from process k
+     where p.tenant_id = k.tenant_id and p.id = k.id)
+  select array_agg(e.id) filter (where e.parent_token_id is not null), array_agg(e.id) filter (where not e.ends_process and e.parent_token_id is null)
+    into v_called, v_several
+    from ended e;
   if v_called is not null then
     perform bpm_core.tell_callers(p_tenant_id, v_called, p_status, p_detail);
   end if;
@@ -13686,7 +13707,7 @@ end
 $$;
 
 -- from 40_flow/insert_starts.sql
--- Creates the instances of starts that stand: business case, process instance, workflow instance, first token; of a process of several workflows (is_several)
+-- Creates the instances of starts that stand (those without an outcome): business case, process instance, workflow instance, first token; of a process of several workflows (is_several)
 -- those that begin at once. Nothing moves yet, except, with p_offers, where a direct flow (direct_flows) leads to a service task: its token stands
 -- there and the task is offered, in the same statement. A business case that was closed is open again.
 -- Returns:  moving[], the first tokens that are still to leave their start events; null when there are none.
@@ -13707,11 +13728,11 @@ declare
 begin
   insert into bpm_core.business_case (tenant_id, id, business_key, created_at)
   select p_tenant_id, bpm_core.new_id(), k.business_key, p_now
-    from (select distinct s.business_key from unnest(p_starts) s where s.business_key is not null order by 1) k
+    from (select distinct s.business_key from unnest(p_starts) s where s.business_key is not null and s.outcome is null order by 1) k
   on conflict do nothing;
   with born as materialized (
     select s.*, c.id as case_id, c.state as case_state, o.*
-      from (select p_tenant_id as tenant_id, s.* from unnest(p_starts) s offset 0) s
+      from (select p_tenant_id as tenant_id, s.* from unnest(p_starts) s where s.outcome is null offset 0) s
       left join bpm_core.business_case c on c.tenant_id = s.tenant_id and c.business_key = s.business_key
       left join lateral (
         select f.flow_id, f.target_id, b.task_version_id, b.task_type, b.priority_level, b.max_attempts, b.lease, b.headers, b.checks_result, b.needs_review
@@ -13875,6 +13896,24 @@ as $$
                         nullif(p_position.checked_at, '-infinity'), nullif(p_position.full_at, '-infinity')) >= '0001-01-01Z', true)
      and coalesce(greatest(p_position.reached_at, p_position.safe_at, p_position.mark_at, p_position.checked_at, p_position.full_at) <= '9999-01-01Z', true)
      and coalesce(p_position.check_cost between interval '-10000 days' and interval '10000 days', true)
+$$;
+
+-- from 40_flow/is_start_item.sql
+-- Is this an item of start_processes? Inlined into its caller.
+-- Returns:  boolean.
+create or replace function bpm_core.is_start_item(p_item jsonb)
+returns boolean
+language sql immutable parallel safe
+as $$
+  select case when jsonb_typeof(p_item) = 'object'
+              then jsonb_typeof(p_item -> 'code') is not distinct from 'string'
+                   and p_item - '{code,variables,business_key,idempotency_key,version}'::text[] = '{}'
+                   and coalesce(jsonb_typeof(p_item -> 'business_key'), 'null') in ('string', 'null')
+                   and coalesce(jsonb_typeof(p_item -> 'idempotency_key'), 'null') in ('string', 'null')
+                   and coalesce(length(p_item ->> 'business_key') between 1 and 300, true)
+                   and coalesce(length(p_item ->> 'idempotency_key') between 1 and 300, true)
+                   and coalesce(p_item ->> 'version', '1') ~ '^[0-9]{1,9}$'
+              else false end
 $$;
 
 -- from 40_flow/item_trouble.sql
@@ -16307,27 +16346,22 @@ as $$
 begin
   perform bpm_core.check_start_items(p_items);
   return array(
-    with item as materialized (
-      select i.n, i.item ->> 'code' as code, (i.item ->> 'version')::integer as version, coalesce(nullif(i.item -> 'variables', 'null'), '{}') as variables,
-             i.item ->> 'business_key' as business_key, i.item ->> 'idempotency_key' as idempotency_key
-        from jsonb_array_elements(p_items) with ordinality i(item, n)),
-    wanted as materialized (
-      select w.code, w.version, r.*
-        from (select distinct i.code, i.version from item i) w
-        left join lateral bpm_core.startable_version(p_tenant_id, w.code, w.version) r on true)
-    select row(i.n, i.code, case when f.is_plain then i.variables when f.fault is null then bpm_core.decode_variables(i.variables) end, i.business_key, i.idempotency_key,
-               sha256(convert_to(concat_ws(chr(31), i.code, coalesce(i.version::text, ''), case when f.fault is null or not bpm_core.has_huge_number(i.variables) then i.variables::text end, coalesce(i.business_key, '')), 'UTF8')),
+    select row(i.n, i.code, case when p.is_plain then i.variables when f.fault is null then bpm_core.decode_variables(i.variables) end, i.business_key, i.idempotency_key,
+               sha256(convert_to(concat_ws(chr(31), i.code, coalesce(i.version::text, ''), case when p.is_plain or f.fault is null or not bpm_core.has_huge_number(i.variables) then i.variables::text end, coalesce(i.business_key, '')), 'UTF8')),
                w.process_version_id, w.workflow_version_id, w.role_version_id, w.start_node_id, null,
                bpm_core.new_id(), bpm_core.new_id(), bpm_core.new_id(),
                case when w.process_version_id is null then case when t.refusal is null then 'NotFound' else 'WrongState' end when f.fault is not null then 'Rejected' end::bpm.outcome,
                case when t.refusal is not null then t.refusal when w.process_version_id is null then bpm_core.start_absence(p_tenant_id, i.code, i.version)
                     else f.fault end, null, w.is_several)::bpm_core.start
-      from item i
-      join wanted w on w.code = i.code and w.version is not distinct from i.version
-      left join lateral (select bpm_core.start_refusal(p_tenant_id, w.code, w.version) as refusal where w.process_version_id is null offset 0) t on true
-     cross join lateral (
-       select p.is_plain, case when not p.is_plain then bpm_core.variables_fault(i.variables) end as fault
-         from (select bpm_core.is_plain(i.variables)) p(is_plain)) f
+      from (select p_tenant_id as tenant_id, i.n, i.item ->> 'code' as code, (i.item ->> 'version')::integer as version,
+                   coalesce(nullif(i.item -> 'variables', 'null'), '{}') as variables, i.item ->> 'business_key' as business_key,
+                   i.item ->> 'idempotency_key' as idempotency_key
+              from jsonb_array_elements(p_items) with ordinality i(item, n) offset 0) i
+      left join lateral bpm_core.startable_version(i.tenant_id, i.code, i.version) w on true
+      left join lateral (select bpm_core.start_refusal(i.tenant_id, i.code, i.version) as refusal where w.process_version_id is null offset 0) t on true
+      -- Fenced: pulled up, they would be computed once for every mention.
+     cross join lateral (select bpm_core.is_plain(i.variables) as is_plain offset 0) p
+     cross join lateral (select case when not p.is_plain then bpm_core.variables_fault(i.variables) end as fault offset 0) f
      order by i.n);
 end
 $$;
@@ -18373,19 +18407,17 @@ declare
   v_actor  text;
   v_now    timestamptz;
   v_starts bpm_core.start[];
-  v_new    bpm_core.start[];
 begin
-  perform bpm_core.enter_call(p_tenant_id, 'worker');
+  if not bpm_core.enter_call(p_tenant_id, 'worker') then
+    return;
+  end if;
   v_actor := bpm_core.acting_as(p_tenant_id, p_actor);
   v_starts := bpm_core.parse_starts(p_tenant_id, p_items);
   v_now := bpm_core.now();
-  if exists (select from unnest(v_starts) s where s.idempotency_key is not null) then
+  if jsonb_path_exists(p_items, '$[*].idempotency_key ? (@ != null)') then
     v_starts := bpm_core.settle_start_keys(p_tenant_id, v_starts, v_now);
   end if;
-  v_new := array(select s from unnest(v_starts) s where s.outcome is null);
-  if cardinality(v_new) > 0 then
-    perform bpm_core.begin_starts(p_tenant_id, v_new, v_actor, v_now);
-  end if;
+  perform bpm_core.begin_starts(p_tenant_id, v_starts, v_actor, v_now);
   return query
   select s.item, case when coalesce(s.outcome, 'Done') = 'Done' then s.process_instance_id end,
          case when coalesce(s.outcome, 'Done') = 'Done' then s.workflow_instance_id end,
@@ -18471,17 +18503,12 @@ $$;
 
 -- from 40_flow/startable_version.sql
 -- The version a start runs: the published one, or the published one named. Archived processes start nothing.
+-- In SQL, so that it is inlined into the statement that asks.
 -- Returns:  no row when there is none. Of a process of several workflows (is_several) the one that begins first.
 create or replace function bpm_core.startable_version(p_tenant_id text, p_code text, p_version integer)
 returns table (process_version_id uuid, workflow_version_id uuid, role_version_id uuid, start_node_id text, is_several boolean)
-language plpgsql stable
-set search_path = pg_catalog, pg_temp
-set plan_cache_mode = force_generic_plan
-set enable_seqscan = off  set enable_hashjoin = off  set enable_mergejoin = off
-set jit = off
+language sql stable rows 1
 as $$
-begin
-  return query
   select v.id, b.workflow_version_id, w.owner_role_version_id, n.node_id, b.is_several
     from bpm_core.process_definition d
    cross join lateral (
@@ -18503,8 +18530,7 @@ begin
        from bpm_core.workflow_node n
       where n.tenant_id = b.tenant_id and n.workflow_version_id = b.workflow_version_id and n.kind = 'StartEvent' and n.scope_node_id is null
       limit 1) n
-   where d.code = p_code and d.tenant_id = p_tenant_id and d.archived_at is null;
-end
+   where d.code = p_code and d.tenant_id = p_tenant_id and d.archived_at is null
 $$;
 
 -- from 40_flow/starts_closed.sql
@@ -19977,9 +20003,10 @@ $$;
 -- from 50_work/check_claim.sql
 -- The arguments every claim of tasks shares.
 -- A type named twice would have two positions for one scan.
+-- Returns:  true, as enter_call.
 -- Raises:   BP422 worker, types, limit, lease or request id out of range, a type named twice, or the reserved type of user tasks.
 create or replace function bpm_core.check_claim(p_worker text, p_types text[], p_limit integer, p_lease interval, p_request_id text)
-returns void
+returns boolean
 language plpgsql stable
 set search_path = pg_catalog, pg_temp
 as $$
@@ -20005,6 +20032,7 @@ begin
   if 'bpm:user' = any (p_types) then
     perform bpm_core.fail('BP422', 'Tasks of type bpm:user are for people.', null, 'Use bpm.claim_user_task and bpm.complete_user_task.');
   end if;
+  return true;
 end
 $$;
 
@@ -20056,26 +20084,25 @@ language plpgsql immutable
 set search_path = pg_catalog, pg_temp
 as $$
 declare
-  r_bad record;
+  v_bad bigint;
 begin
   if jsonb_typeof(p_items) is distinct from 'array' then
     perform bpm_core.fail('BP400', 'The items must be a JSON array.', null, format('Pass an array of objects with %s.', array_to_string(p_keys, ', ')));
   elsif jsonb_array_length(p_items) > 1000 then
     perform bpm_core.fail('BP429', format('%s items in one call; at most 1000.', jsonb_array_length(p_items)), null, 'Split the call.');
   end if;
-  select i.item, i.n into r_bad
+  -- One item is asked without a query: that costs a third.
+  if jsonb_array_length(p_items) = 1 and bpm_core.is_item(p_items -> 0, p_id_key, p_keys) then
+    return;
+  end if;
+  select i.n into v_bad
     from jsonb_array_elements(p_items) with ordinality i(item, n)
-   where case when jsonb_typeof(i.item) <> 'object' then true
-              else (i.item ->> p_id_key) is null
-                   or (i.item ->> p_id_key) !~* '^[0-9a-f]{8}-?([0-9a-f]{4}-?){3}[0-9a-f]{12}$'
-                   or jsonb_typeof(i.item -> 'fencing_token') is distinct from 'number'
-                   or (i.item ->> 'fencing_token') !~ '^[0-9]{1,18}$'
-                   or i.item - p_keys <> '{}' end
+   where not bpm_core.is_item(i.item, p_id_key, p_keys)
    order by i.n
    limit 1;
   if found then
-    perform bpm_core.fail('BP400', format('Item %s is not of the form this call takes.', r_bad.n),
-      jsonb_build_object('item', r_bad.n, 'keys', p_keys),
+    perform bpm_core.fail('BP400', format('Item %s is not of the form this call takes.', v_bad),
+      jsonb_build_object('item', v_bad, 'keys', p_keys),
       format('Each item needs %s (uuid) and fencing_token (integer); known keys: %s.', p_id_key, array_to_string(p_keys, ', ')));
   end if;
 end
@@ -20258,8 +20285,9 @@ declare
   v_slots   bpm_core.claim_slot[];
   v_claimed bpm_core.claimed_task[];
 begin
-  perform bpm_core.enter_call(p_tenant_id, 'worker');
-  perform bpm_core.check_claim(p_worker, p_types, p_limit, p_lease, p_request_id);
+  if not (bpm_core.enter_call(p_tenant_id, 'worker') and bpm_core.check_claim(p_worker, p_types, p_limit, p_lease, p_request_id)) then
+    return;
+  end if;
   if p_request_id is not null then
     v_claimed := bpm_core.replayed_claim(p_tenant_id, p_worker, p_types, p_limit, p_lease, p_request_id);
   end if;
@@ -20318,44 +20346,60 @@ declare
   v_claimed   bpm_core.claimed_task[];
   v_exhausted boolean;
   v_limited   text[];
-  v_handed    bpm_core.claimed_task[];
+  v_suspended boolean;
 begin
-  perform bpm_core.enter_call(p_tenant_id, 'worker');
-  perform bpm_core.check_claim(p_worker, p_types, p_limit, p_lease, p_request_id);
+  if not (bpm_core.enter_call(p_tenant_id, 'worker') and bpm_core.check_claim(p_worker, p_types, p_limit, p_lease, p_request_id)) then
+    return;
+  end if;
   if p_request_id is not null then
-    v_handed := bpm_core.replayed_claim(p_tenant_id, p_worker, p_types, p_limit, p_lease, p_request_id);
-    if v_handed is not null then
+    v_claimed := bpm_core.replayed_claim(p_tenant_id, p_worker, p_types, p_limit, p_lease, p_request_id);
+    if v_claimed is not null then
       perform bpm_core.check_positions(p_positions, 'object');
-      tasks := bpm_core.claimed_json(v_handed);
+      tasks := bpm_core.claimed_json(v_claimed);
       positions := coalesce(p_positions, '{}');
       return next;
       return;
     end if;
   end if;
   v_now := bpm_core.now();
-  v_scans := bpm_core.open_slots(p_tenant_id, p_types, p_positions, v_now);
-  v_slots := array(
-    select row(s.task_type, s.priority_level, s.from_at, s.from_id, null, null,
-               (select array_agg(q) from bpm_core.task_quota q where q.tenant_id = p_tenant_id))::bpm_core.claim_slot
-      from unnest(v_scans) s);
-  if (v_slots[1].quotas is null and v_slots[1].priority_level = v_slots[cardinality(v_slots)].priority_level) is not false then
-    v_claimed := array(select c from bpm_core.claim_ready_tasks(p_tenant_id, p_worker, v_slots, p_limit, p_lease, p_request_id, v_now) c);
-    v_exhausted := cardinality(v_claimed) < p_limit;
-  else
-    select c.claimed, c.exhausted, c.limited into v_claimed, v_exhausted, v_limited
-      from bpm_core.claim_fairly(p_tenant_id, p_worker, v_slots, p_limit, p_lease, p_request_id, v_now) c;
+  if p_positions ? '' then
+    v_slots := bpm_core.quick_slots(p_types, p_positions -> '', v_now);
   end if;
-  v_handed := v_claimed;
-  if exists (select from unnest(v_claimed) c where c.suspended) then
-    v_handed := bpm_core.put_back_claimed(p_tenant_id, v_claimed);
+  if v_slots is not null then
+    select array_agg(c), jsonb_agg(to_jsonb(c) - '{slot,available_at,suspended}'::text[]), bool_or(c.suspended) into v_claimed, tasks, v_suspended
+      from bpm_core.claim_ready_tasks(p_tenant_id, p_worker, v_slots, p_limit, p_lease, p_request_id, v_now) c
+     where not exists (select from bpm_core.task_quota q where q.tenant_id = p_tenant_id);
+    positions := bpm_core.quick_positions(p_positions, v_claimed, p_limit);
   end if;
-  if p_request_id is not null then
-    perform bpm_core.remember_claim(p_tenant_id, p_worker, p_types, p_limit, p_lease, p_request_id, v_handed);
+  if v_claimed is null then
+    v_scans := bpm_core.open_slots(p_tenant_id, p_types, p_positions, v_now);
+    v_slots := array(
+      select row(s.task_type, s.priority_level, s.from_at, s.from_id, null, null,
+                 (select array_agg(q) from bpm_core.task_quota q where q.tenant_id = p_tenant_id))::bpm_core.claim_slot
+        from unnest(v_scans) s);
+    if (v_slots[1].quotas is null and v_slots[1].priority_level = v_slots[cardinality(v_slots)].priority_level) is not false then
+      v_claimed := array(select c from bpm_core.claim_ready_tasks(p_tenant_id, p_worker, v_slots, p_limit, p_lease, p_request_id, v_now) c);
+      v_exhausted := cardinality(v_claimed) < p_limit;
+    else
+      select c.claimed, c.exhausted, c.limited into v_claimed, v_exhausted, v_limited
+        from bpm_core.claim_fairly(p_tenant_id, p_worker, v_slots, p_limit, p_lease, p_request_id, v_now) c;
+    end if;
+    tasks := bpm_core.claimed_json(v_claimed);
+    v_suspended := exists (select from unnest(v_claimed) c where c.suspended);
+    positions := bpm_core.close_slots(v_scans, v_claimed, v_exhausted, v_limited, v_now, bpm_core.now());
+    if not v_exhausted and v_slots[1].priority_level = v_slots[cardinality(v_slots)].priority_level and v_slots[1].quotas is null then
+      positions := bpm_core.mark_quick(positions, v_slots, v_now);
+    end if;
   end if;
-  tasks := bpm_core.claimed_json(v_handed);
-  positions := bpm_core.close_slots(v_scans, v_claimed, v_exhausted, v_limited, v_now, bpm_core.now());
   if cardinality(v_claimed) < p_limit then
     next_due_at := bpm_core.next_task_due(p_tenant_id, p_types, v_now);
+  end if;
+  if v_suspended then
+    v_claimed := bpm_core.put_back_claimed(p_tenant_id, v_claimed);
+    tasks := bpm_core.claimed_json(v_claimed);
+  end if;
+  if p_request_id is not null then
+    perform bpm_core.remember_claim(p_tenant_id, p_worker, p_types, p_limit, p_lease, p_request_id, v_claimed);
   end if;
   return next;
 end
@@ -20698,6 +20742,7 @@ set jit = off
 set lock_timeout = '10s'
 as $$
 declare
+  v_count     integer;
   v_answers   bpm_core.answer[];
   v_steps     bpm_core.step[];
   v_suspended uuid[];
@@ -20707,20 +20752,24 @@ declare
   v_doubts    jsonb;
   v_now       timestamptz;
 begin
-  perform bpm_core.enter_call(p_tenant_id, 'worker');
-  v_answers := bpm_core.parse_answers(p_items);
-  v_suspended := bpm_core.lock_instances_of_tasks(p_tenant_id, array(select a.task_id from unnest(v_answers) a));
-  v_now := bpm_core.now();
-  v_steps := bpm_core.take_direct_steps(p_tenant_id, v_answers, v_now);
-  if cardinality(v_steps) = cardinality(v_answers) then
+  if not bpm_core.enter_call(p_tenant_id, 'worker') then
+    return;
+  end if;
+  v_count := case when jsonb_typeof(p_items) = 'array' then jsonb_array_length(p_items) end;
+  if v_count <= 1000 then
+    v_steps := bpm_core.take_direct_steps(p_tenant_id, p_items);
+  end if;
+  if cardinality(v_steps) = v_count then
     return query
     select s.item, s.task_id, 'Completed'::bpm.outcome, case when s.has_ended then 'Completed' else 'Running' end, null
       from unnest(v_steps) s;
     return;
   end if;
-  if v_steps <> '{}' then
-    v_answers := array(select a from unnest(v_answers) a where a.item <> all (array(select s.item from unnest(v_steps) s)));
-  end if;
+  -- What is ill-formed was left; with it, all that was taken is taken back.
+  perform bpm_core.check_items(p_items, 'task_id', '{task_id,fencing_token,variables,result,evidence,facts,verdict,reasons}');
+  v_answers := bpm_core.parse_answers(p_items, array(select s.item from unnest(v_steps) s));
+  v_suspended := bpm_core.lock_instances_of_tasks(p_tenant_id, array(select a.task_id from unnest(v_answers) a));
+  v_now := bpm_core.now();
   v_recording := exists (select from unnest(v_answers) a where a.record is not null);
   if v_recording then
     v_answers := bpm_core.admit_records(p_tenant_id, v_answers, v_now);
@@ -21501,6 +21550,20 @@ begin
 end
 $$;
 
+-- from 50_work/is_item.sql
+-- Is this an item of a set-based command: an object with an id and a fencing token, and no keys but those known? Inlined into its caller.
+-- Returns:  boolean.
+create or replace function bpm_core.is_item(p_item jsonb, p_id_key text, p_keys text[])
+returns boolean
+language sql immutable parallel safe
+as $$
+  select case when jsonb_typeof(p_item) = 'object'
+              then coalesce((p_item ->> p_id_key) ~* '^[0-9a-f]{8}-?([0-9a-f]{4}-?){3}[0-9a-f]{12}$', false)
+                   and coalesce(jsonb_typeof(p_item -> 'fencing_token') = 'number' and (p_item ->> 'fencing_token') ~ '^[0-9]{1,18}$', false)
+                   and p_item - p_keys = '{}'
+              else false end
+$$;
+
 -- from 50_work/keep_records.sql
 -- Keeps the evidence and facts of answers that were admitted and then accepted: what an answer brought counts only with its result.
 -- Raises:   BP503 evidence was brought in and purged by others since it was looked at.
@@ -21604,7 +21667,7 @@ begin
   v_actor := bpm_core.acting_as(p_tenant_id, p_actor);
   perform bpm_core.check_limit(p_limit);
   return query
-  select t.id, w.process_instance_id, p.business_key, t.node_id, n.name, t.assignee, t.owner, t.delegation, t.candidate_groups, t.candidate_users,
+  select t.id, w.process_instance_id, p.business_key, t.node_id, n.name, t.assignee, t.owner, t.delegation::text, t.candidate_groups, t.candidate_users,
          t.priority_level, t.due_at, t.follow_up_at, t.fencing_token, t.available_at
     from bpm_core.task_instance t
    cross join lateral (select w.process_instance_id, w.workflow_version_id from bpm_core.workflow_instance w
@@ -21771,6 +21834,28 @@ begin
     into patch, problem, detail
     from bpm_core.token_variables(p_tenant_id, p_instance_id, coalesce(p_scope_id, bpm_core.root_scope())) v
    cross join lateral bpm_core.map_values(p_outputs, v.variables || coalesce(p_input, '{}') || p_brought) m;
+end
+$$;
+
+-- from 50_work/mark_quick.sql
+-- Marks positions for the claims that follow within a tenth of a second: most of a small claim is finding out where to begin. Stragglers, for which positions look
+-- back, wait that much longer; a claim that finds nothing looks back at once.
+-- p_slots: of one priority level, without quotas. Returns: the positions with the mark, under a key no task type has.
+create or replace function bpm_core.mark_quick(p_positions jsonb, p_slots bpm_core.claim_slot[], p_now timestamptz)
+returns jsonb
+language plpgsql stable
+set search_path = pg_catalog, pg_temp
+set plan_cache_mode = force_generic_plan
+set enable_seqscan = off  set enable_hashjoin = off  set enable_mergejoin = off
+set jit = off
+as $$
+begin
+  return (
+    select p_positions || jsonb_build_object('', jsonb_build_object(
+             'until', p_now + interval '100 milliseconds', 'level', p_slots[1].priority_level,
+             'heads', jsonb_object_agg(s.task_type, jsonb_build_array(p.position -> 'reached_at', p.position -> 'reached_id'))))
+      from unnest(p_slots) s
+     cross join lateral (select p_positions -> s.task_type -> s.priority_level::text as position offset 0) p);
 end
 $$;
 
@@ -22056,32 +22141,20 @@ end
 $$;
 
 -- from 50_work/parse_answers.sql
--- Reads the items of complete_tasks. An item whose variables, result, evidence, facts or verdict we do not take has variables null: its outcome will be
+-- Reads the items of complete_tasks, but for those taken already. An item whose variables, result, evidence, facts or verdict we do not take has variables null: its outcome will be
 -- Rejected. What a worker says about its own result is part of the record, which ordinary items have none of.
 -- Returns:  answer[], item counts from 1.
--- Raises:   as check_items.
-create or replace function bpm_core.parse_answers(p_items jsonb)
+create or replace function bpm_core.parse_answers(p_items jsonb, p_taken integer[])
 returns bpm_core.answer[]
 language plpgsql stable
 set search_path = pg_catalog, pg_temp
 as $$
 begin
-  perform bpm_core.check_items(p_items, 'task_id', '{task_id,fencing_token,variables,result,evidence,facts,verdict,reasons}');
   return array(
-    select row(i.n, (i.item ->> 'task_id')::uuid, (i.item ->> 'fencing_token')::bigint,
-               d.variables, coalesce(i.item -> 'result', d.variables),
-               case when d.variables is null then sha256('') else bpm_core.answer_hash(v.variables, i.item -> 'result', v.record) end, v.record, null)::bpm_core.answer
+    select row(i.n, a.task_id, a.fencing_token, a.variables, a.output, a.content_hash, a.record, null)::bpm_core.answer
       from jsonb_array_elements(p_items) with ordinality i(item, n)
-     cross join lateral (
-       select c.variables, bpm_core.is_plain(c.variables) as is_plain,
-              case when i.item ?| '{evidence,facts,verdict,reasons}'
-                   then bpm_core.record_of(i.item -> 'evidence', i.item -> 'facts', i.item -> 'verdict', i.item -> 'reasons') end as record
-         from (select coalesce(nullif(i.item -> 'variables', 'null'), '{}')) c(variables)) v
-     cross join lateral (
-       select case when coalesce(pg_column_size(i.item -> 'result'), 0) > 1000 and bpm_core.result_fault(i.item -> 'result') is not null then null
-                   when v.record is not null and bpm_core.record_fault(v.record) is not null then null
-                   when v.is_plain then v.variables
-                   when bpm_core.variables_fault(v.variables) is null then bpm_core.decode_variables(v.variables) end as variables offset 0) d
+     cross join lateral bpm_core.read_answer(i.item) a
+     where i.n <> all (p_taken)
      order by i.n);
 end
 $$;
@@ -22164,6 +22237,53 @@ begin
 end
 $$;
 
+-- from 50_work/quick_positions.sql
+-- The positions to hand back after a claim from quick_slots. Only the slot in which it stopped moves: the next claim that looks for itself walks again what little
+-- was taken from the others. One that did not fill its limit takes the mark away.
+-- Returns:  jsonb, as close_slots.
+create or replace function bpm_core.quick_positions(p_positions jsonb, p_claimed bpm_core.claimed_task[], p_limit integer)
+returns jsonb
+language plpgsql immutable
+set search_path = pg_catalog, pg_temp
+as $$
+declare
+  v_last constant bpm_core.claimed_task := p_claimed[cardinality(p_claimed)];
+begin
+  if (cardinality(p_claimed) = p_limit) is not true then
+    return p_positions - '';
+  end if;
+  return jsonb_set(p_positions, array['', 'heads', v_last.task_type], jsonb_build_array(v_last.available_at, v_last.task_id));
+end
+$$;
+
+-- from 50_work/quick_slots.sql
+-- The slots of a claim that follows closely upon another one (mark_quick): where each scan begins, without asking where it should.
+-- Types come from the call, never from the mark: that has been in the caller's hands.
+-- Returns:  claim_slot[], in the order of the types; null where this claim has to look for itself: a type is not in the mark, it has run out, lies ahead of
+--           the clock, or is not ours.
+create or replace function bpm_core.quick_slots(p_types text[], p_mark jsonb, p_now timestamptz)
+returns bpm_core.claim_slot[]
+language plpgsql stable
+set search_path = pg_catalog, pg_temp
+as $$
+declare
+  v_until timestamptz;
+begin
+  v_until := (p_mark ->> 'until')::timestamptz;
+  if (p_mark -> 'heads' ?& p_types and p_now between v_until - interval '100 milliseconds' and v_until) is not true then
+    return null;
+  end if;
+  return array(
+    select row(y.task_type, (p_mark ->> 'level')::smallint, (h.head ->> 0)::timestamptz, (h.head ->> 1)::uuid, null, null, null)::bpm_core.claim_slot
+      from unnest(p_types) with ordinality y(task_type, n)
+     cross join lateral (select p_mark -> 'heads' -> y.task_type as head offset 0) h
+     order by y.n);
+exception
+  when data_exception then
+    return null;
+end
+$$;
+
 -- from 50_work/quota_slots_of.sql
 -- The slots tasks were claimed under: of their tenants, then of their types.
 -- Returns:  rows (task_id, task_type, slot); task_type empty for the slot of the whole tenant.
@@ -22216,6 +22336,28 @@ begin
       perform bpm_core.fail('BP409', format('The %s %s is not in a state for this: %s.', p_what, p_id, p_outcome), v_detail);
   end case;
 end
+$$;
+
+-- from 50_work/read_answer.sql
+-- Reads one item of complete_tasks. In SQL, so that it is inlined into the statement that reads them.
+-- Returns:  one row: the columns of answer that an item gives; task_id null for an item that is not of the form, variables null for what we do not take.
+create or replace function bpm_core.read_answer(p_item jsonb)
+returns table (task_id uuid, fencing_token bigint, variables jsonb, output jsonb, content_hash bytea, record jsonb)
+language sql stable rows 1
+as $$
+  select case when v.is_item then (p_item ->> 'task_id')::uuid end, case when v.is_item then (p_item ->> 'fencing_token')::bigint end,
+         d.variables, coalesce(p_item -> 'result', d.variables),
+         case when d.variables is null then sha256('') else bpm_core.answer_hash(v.variables, p_item -> 'result', v.record) end, v.record
+    from (
+      select coalesce(nullif(p_item -> 'variables', 'null'), '{}') as variables,
+             bpm_core.is_item(p_item, 'task_id', '{task_id,fencing_token,variables,result,evidence,facts,verdict,reasons}') as is_item,
+             case when p_item ?| '{evidence,facts,verdict,reasons}'
+                  then bpm_core.record_of(p_item -> 'evidence', p_item -> 'facts', p_item -> 'verdict', p_item -> 'reasons') end as record offset 0) v
+   cross join lateral (
+     select case when coalesce(pg_column_size(p_item -> 'result'), 0) > 1000 and bpm_core.result_fault(p_item -> 'result') is not null then null
+                 when v.record is not null and bpm_core.record_fault(v.record) is not null then null
+                 when bpm_core.is_plain(v.variables) then v.variables
+                 when bpm_core.variables_fault(v.variables) is null then bpm_core.decode_variables(v.variables) end as variables offset 0) d
 $$;
 
 -- from 50_work/record_trouble.sql
@@ -22915,14 +23057,16 @@ end
 $$;
 
 -- from 50_work/take_direct_steps.sql
--- Under the locks: the ordinary step, in one statement. Takes the answers whose task is leased under the fencing token shown and whose token goes along a direct
+-- The ordinary step, in one statement. Locks all instances and tasks of the items and takes the answers whose task is leased under the fencing token shown and whose token goes along a direct
 -- flow (direct_flows), stores them, patches their instance and moves the token to its next task or end. The same rows as accept_answers, continue_accepted and the
--- functions of the nodes would write; one such statement costs half of theirs.
+-- functions of the nodes would write; one such statement costs half of theirs. A lock gives the row as it is once it was had, and updates follow rows that changed
+-- meanwhile, so that nothing here decides upon what was before the wait; graphs never change.
 -- Left alone, for the general way: whatever else; instances with several answers in this call, whose patches merge in the order of their items; and all, where
 -- this raises.
 -- Returns:  step[], in item order.
 -- Writes:   task_instance, execution, result, history_event, workflow_instance, token, the next task_instance; what end_instances writes.
-create or replace function bpm_core.take_direct_steps(p_tenant_id text, p_answers bpm_core.answer[], p_now timestamptz)
+-- Locks:    workflow_instance, then task_instance, each sorted.
+create or replace function bpm_core.take_direct_steps(p_tenant_id text, p_items jsonb)
 returns bpm_core.step[]
 language plpgsql volatile
 set search_path = pg_catalog, pg_temp
@@ -22932,62 +23076,68 @@ set jit = off
 as $$
 declare
   v_steps bpm_core.step[];
+  v_ends  boolean;
+  v_now   timestamptz;
 begin
   begin
-    with standing as materialized (
-      select a.item, a.fencing_token as shown, a.variables, a.output, a.content_hash, a.is_plain, t.*, count(*) over (partition by t.workflow_instance_id) as answers
-        from (select p_tenant_id as tenant_id, a.*, a.variables is not null and a.refusal is null and a.record is null as is_plain
-                from unnest(p_answers) a offset 0) a
+    with asked as materialized (
+      -- All instances are locked before the first task: the sort below has to see the last of them.
+      select k.*, w.status, w.workflow_version_id, w.live_tokens
+        from (select a.*, t.workflow_instance_id, count(*) over (partition by t.workflow_instance_id) as answers
+                from (select p_tenant_id as tenant_id, i.n::integer as item, a.task_id, a.fencing_token as shown, a.variables, a.output, a.content_hash,
+                             a.variables is not null and a.record is null as is_plain
+                        from jsonb_array_elements(p_items) with ordinality i(item, n)
+                       cross join lateral bpm_core.read_answer(i.item) a offset 0) a
+               cross join lateral (
+                 select t.workflow_instance_id from bpm_core.task_instance t where t.tenant_id = a.tenant_id and t.id = a.task_id offset 0) t
+               order by t.workflow_instance_id offset 0) k
        cross join lateral (
-         select t.tenant_id, t.id, t.workflow_instance_id, t.token_id, t.node_id, t.state, t.attempt, t.worker_id, t.fencing_token, t.claimed_at, t.lease_until,
-                t.scope_id is null and t.outputs is null and t.checks_result is null and t.needs_review is null
-                and t.type_slot is null and t.tenant_slot is null as is_ordinary
-           from bpm_core.task_instance t
-          where t.tenant_id = a.tenant_id and t.id = a.task_id offset 0) t),
+         select w.status, w.workflow_version_id, w.live_tokens from bpm_core.workflow_instance w
+          where w.tenant_id = k.tenant_id and w.id = k.workflow_instance_id for no key update) w),
     held as materialized (
-      select s.*, w.live_tokens, f.flow_id, f.target_id, f.target_kind, f.target_kind = 'EndEvent' as ends,
+      select k.item, k.workflow_instance_id, k.live_tokens, k.variables, k.output, k.content_hash, t.id, t.token_id, t.node_id, t.attempt, t.worker_id,
+             t.fencing_token, t.claimed_at, t.lease_until, t.at, k.tenant_id, f.flow_id, f.target_id, f.target_kind = 'EndEvent' as ends,
              b.task_version_id, b.task_type, b.priority_level, b.max_attempts, b.lease, b.headers, b.checks_result, b.needs_review
-        from standing s
-       cross join lateral (select w.status, w.workflow_version_id, w.live_tokens from bpm_core.workflow_instance w
-                            where w.tenant_id = s.tenant_id and w.id = s.workflow_instance_id offset 0) w
+        from (select k.* from asked k order by k.task_id offset 0) k
+       cross join lateral (
+         select t.*, (select bpm_core.now()) as at from (  -- one moment for all, of when the last instance was locked
+             select t.id, t.token_id, t.node_id, t.state, t.attempt, t.worker_id, t.fencing_token, t.claimed_at, t.lease_until,
+                    t.scope_id is null and t.outputs is null and t.checks_result is null and t.needs_review is null
+                    and t.type_slot is null and t.tenant_slot is null as is_ordinary
+               from bpm_core.task_instance t where t.tenant_id = k.tenant_id and t.id = k.task_id for no key update) t offset 0) t
        -- The first is the only one where it is direct; a fork of thousands is not read.
        cross join lateral (select f.flow_id, f.target_id, f.target_kind, f.is_direct from bpm_core.workflow_flow f
-                            where f.tenant_id = s.tenant_id and f.workflow_version_id = w.workflow_version_id and f.source_id = s.node_id
+                            where f.tenant_id = k.tenant_id and f.workflow_version_id = k.workflow_version_id and f.source_id = t.node_id
                             order by f.ord limit 1) f
         left join lateral (select b.* from bpm_core.workflow_task_binding b
-                            where b.tenant_id = s.tenant_id and b.workflow_version_id = w.workflow_version_id and b.node_id = f.target_id offset 0) b on true
-       where s.is_plain and s.is_ordinary and s.answers = 1 and w.status = 'Running' and f.is_direct
-         and s.state = 'Executing' and s.fencing_token = s.shown and s.lease_until > p_now),
+                            where b.tenant_id = k.tenant_id and b.workflow_version_id = k.workflow_version_id and b.node_id = f.target_id offset 0) b on true
+       where k.is_plain and k.answers = 1 and k.status = 'Running' and t.is_ordinary and f.is_direct
+         and t.state = 'Executing' and t.fencing_token = k.shown and t.lease_until > t.at),
     done as (
-      update bpm_core.task_instance t
-         set state = 'Completed'
-        from held h
+      update bpm_core.task_instance t set state = 'Completed' from held h
        where t.tenant_id = h.tenant_id and t.id = h.id),
     executed as (
       insert into bpm_core.execution (tenant_id, task_instance_id, attempt, worker_id, fencing_token, claimed_at, lease_until, ended_at, state, outcome)
-      select p_tenant_id, h.id, h.attempt, h.worker_id, h.fencing_token, h.claimed_at, h.lease_until, p_now, 'Succeeded', 'Completed'
-        from held h),
+      select p_tenant_id, h.id, h.attempt, h.worker_id, h.fencing_token, h.claimed_at, h.lease_until, h.at, 'Succeeded', 'Completed' from held h),
     kept as (
       insert into bpm_core.result (tenant_id, task_instance_id, attempt, output, content_hash, created_by, created_at)
-      select p_tenant_id, h.id, h.attempt, h.output, h.content_hash, h.worker_id, p_now
-        from held h),
+      select p_tenant_id, h.id, h.attempt, h.output, h.content_hash, h.worker_id, h.at from held h),
     noted as (
       insert into bpm_core.history_event (tenant_id, workflow_instance_id, at, kind, token_id, node_id, actor, detail)
-      select p_tenant_id, h.workflow_instance_id, p_now, 'TaskCompleted', h.token_id, h.node_id, h.worker_id,
+      select p_tenant_id, h.workflow_instance_id, h.at, 'TaskCompleted', h.token_id, h.node_id, h.worker_id,
              jsonb_build_object('task', h.id, 'attempt', h.attempt, 'variables', h.variables)
-        from held h
-       order by h.item),
+        from held h order by h.item),
     patched as (
       update bpm_core.workflow_instance w
          set lock_version = w.lock_version + 1, variables = w.variables || h.variables, live_tokens = w.live_tokens - h.ends::integer,
              status = case when h.ends and w.live_tokens = 1 then 'Completed' else w.status end,
-             ended_at = case when h.ends and w.live_tokens = 1 then p_now end
+             ended_at = case when h.ends and w.live_tokens = 1 then h.at end
         from held h
        where w.tenant_id = h.tenant_id and w.id = h.workflow_instance_id),
     moved as (
       update bpm_core.token t
          set node_id = h.target_id, via_flow_id = h.flow_id, state = case when h.ends then 'Completed' else t.state end,
-             visit = t.visit + (not h.ends)::integer, steps = case when h.ends then t.steps else 0 end, version = t.version + 1, updated_at = p_now
+             visit = t.visit + (not h.ends)::integer, steps = case when h.ends then t.steps else 0 end, version = t.version + 1, updated_at = h.at
         from held h
        where t.tenant_id = h.tenant_id and t.id = h.token_id
       returning h.ends, h.workflow_instance_id, t.id, t.visit, h.target_id, h.task_version_id, h.task_type, h.priority_level, h.max_attempts, h.lease,
@@ -22998,13 +23148,11 @@ begin
         headers, checks_result, needs_review)
       select p_tenant_id, bpm_core.new_id(), m.workflow_instance_id, m.id, m.visit, m.target_id, m.task_version_id, m.task_type, m.priority_level, bpm_core.now(),
              m.max_attempts, m.lease, m.headers, m.checks_result, m.needs_review
-        from moved m
-       where not m.ends)
-    select array_agg(row(h.item, h.id, h.workflow_instance_id, h.token_id, case when h.ends then h.target_id end, h.ends and h.live_tokens = 1)::bpm_core.step order by h.item)
-      into v_steps
-      from held h;
-    if exists (select from unnest(v_steps) s where s.end_node is not null) then
-      perform bpm_core.end_direct_steps(p_tenant_id, v_steps, p_now);
+        from moved m where not m.ends)
+    select array_agg(row(h.item, h.id, h.workflow_instance_id, h.token_id, case when h.ends then h.target_id end, h.ends and h.live_tokens = 1)::bpm_core.step order by h.item), bool_or(h.ends), max(h.at)
+      into v_steps, v_ends, v_now from held h;
+    if v_ends then
+      perform bpm_core.end_direct_steps(p_tenant_id, v_steps, v_now);
     end if;
   exception
     when transaction_rollback or lock_not_available or operator_intervention or insufficient_resources or system_error then
@@ -23014,11 +23162,8 @@ begin
       raise warning 'The direct way raised %: %. The general way was taken.', sqlstate, sqlerrm;
       return '{}'::bpm_core.step[];
   end;
-  if v_steps is null then
-    return '{}'::bpm_core.step[];
-  end if;
   perform bpm_core.wake_sleepers('tasks', p_tenant_id);
-  return v_steps;
+  return coalesce(v_steps, '{}');
 end
 $$;
 
@@ -33482,7 +33627,7 @@ select w.tenant_id,
        w.depth,
        w.status::text as status,
        w.variables,
-       w.live_tokens,
+       w.live_tokens::integer as live_tokens,
        w.created_at,
        w.ended_at
   from bpm_core.workflow_instance w
@@ -33650,7 +33795,7 @@ select t.tenant_id,
        t.candidate_users,
        t.headers,
        t.owner,
-       t.delegation,
+       t.delegation::text as delegation,
        t.delegates
   from bpm_core.task_instance t
   left join bpm_core.workflow_instance w on w.tenant_id = t.tenant_id and w.id = t.workflow_instance_id

@@ -5,9 +5,7 @@ create or replace function bpm_core.is_plain(p_variables jsonb)
 returns boolean
 language sql stable parallel safe
 as $$
-  select jsonb_typeof(p_variables) = 'object'
-         and case when pg_column_size(p_variables || '{}') <= 4000 then true  -- too small to be nested 500 levels
-                  else pg_column_size(p_variables || '{}') <= 65536 and not jsonb_path_exists(p_variables, '$.**{501}') end
-         and (pg_column_size(p_variables || '{}') <= 1000 or not bpm_core.has_huge_number(p_variables))
-         and not jsonb_path_exists(p_variables, '$.* ? (@.type() == "string" && @ starts with "__")')
+  select case when jsonb_typeof(p_variables) <> 'object' then false
+              when pg_column_size(p_variables || '{}') > 1000 and not bpm_core.is_plain_large(p_variables) then false
+              else not jsonb_path_exists(p_variables, '$.* ? (@.type() == "string" && @ starts with "__")') end
 $$;

@@ -2,10 +2,13 @@
 -- Returns:  jsonb {evidence, facts}, and verdict and reasons where they are given; null when it says nothing. The verdict Accepted says nothing.
 create or replace function bpm_core.record_of(p_evidence jsonb, p_facts jsonb, p_verdict jsonb default null, p_reasons jsonb default null)
 returns jsonb
-language sql immutable parallel safe
+language plpgsql immutable parallel safe
+set search_path = pg_catalog, pg_temp
 as $$
-  select nullif(jsonb_build_object('evidence', coalesce(nullif(p_evidence, 'null'), '[]'), 'facts', coalesce(nullif(p_facts, 'null'), '[]'))
+begin
+  return nullif(jsonb_build_object('evidence', coalesce(nullif(p_evidence, 'null'), '[]'), 'facts', coalesce(nullif(p_facts, 'null'), '[]'))
                 || case when p_verdict is null and p_reasons is null then '{}'
                         else jsonb_strip_nulls(jsonb_build_object('verdict', nullif(p_verdict, '"Accepted"'), 'reasons', p_reasons)) end,
-                '{"evidence": [], "facts": []}')
+                '{"evidence": [], "facts": []}');
+end
 $$;

@@ -11,28 +11,32 @@ set enable_seqscan = off  set enable_hashjoin = off  set enable_mergejoin = off
 set jit = off
 as $$
 declare
-  v_processes uuid[];
-  v_called    uuid[];
-  v_several   uuid[];
+  v_called  uuid[];
+  v_several uuid[];
 begin
-  insert into bpm_core.history_event (tenant_id, workflow_instance_id, at, kind, from_state, to_state, detail)
-  select p_tenant_id, e.id, p_at, ('Instance' || p_status)::bpm_core.history_kind, 'Running', p_status::text, p_detail
-    from unnest(p_instances) e(id);
   perform bpm_core.emit_events(p_tenant_id, 'Instance' || p_status, p_instances, array_fill(p_detail, array[cardinality(p_instances)]));
+  with ended as materialized (
+    select w.*
+      from (select p_tenant_id as tenant_id, e.* from unnest(p_instances) e(id) offset 0) e
+     cross join lateral (select w.tenant_id, w.id, w.process_instance_id, w.ends_process, w.parent_token_id from bpm_core.workflow_instance w
+                          where w.tenant_id = e.tenant_id and w.id = e.id offset 0) w),
+  noted as (
+    insert into bpm_core.history_event (tenant_id, workflow_instance_id, at, kind, from_state, to_state, detail)
+    select p_tenant_id, e.id, p_at, ('Instance' || p_status)::bpm_core.history_kind, 'Running', p_status::text, p_detail
+      from unnest(p_instances) e(id)),
   -- Shared parents come after tasks and tokens in the lock order, each class once and sorted.
-  select array_agg(w.process_instance_id) filter (where w.ends_process), array_agg(w.id) filter (where w.parent_token_id is not null),
-         array_agg(w.id) filter (where not w.ends_process and w.parent_token_id is null)
-    into v_processes, v_called, v_several
-    from (select p_tenant_id as tenant_id, e.* from unnest(p_instances) e(id) offset 0) e
-   cross join lateral (select w.id, w.process_instance_id, w.ends_process, w.parent_token_id from bpm_core.workflow_instance w
-                        where w.tenant_id = e.tenant_id and w.id = e.id offset 0) w;
-  perform 1
-     from (select distinct p_tenant_id as tenant_id, k.id from unnest(v_processes) k(id) order by k.id offset 0) k
-    cross join lateral (select from bpm_core.process_instance p where p.tenant_id = k.tenant_id and p.id = k.id for no key update) p;
-  update bpm_core.process_instance p
-     set status = p_status::text::bpm_core.process_status, version = p.version + 1, updated_at = p_at, ended_at = p_at
-    from (select p_tenant_id as tenant_id, e.* from unnest(v_processes) e(id) offset 0) e
-   where p.tenant_id = e.tenant_id and p.id = e.id;
+  process as materialized (
+    select p.tenant_id, p.id
+      from (select distinct e.tenant_id, e.process_instance_id as id from ended e where e.ends_process order by e.process_instance_id offset 0) k
+     cross join lateral (select p.tenant_id, p.id from bpm_core.process_instance p where p.tenant_id = k.tenant_id and p.id = k.id for no key update) p),
+  closed as (
+    update bpm_core.process_instance p
+       set status = p_status::text::bpm_core.process_status, version = p.version + 1, updated_at = p_at, ended_at = p_at
+      from process k
+     where p.tenant_id = k.tenant_id and p.id = k.id)
+  select array_agg(e.id) filter (where e.parent_token_id is not null), array_agg(e.id) filter (where not e.ends_process and e.parent_token_id is null)
+    into v_called, v_several
+    from ended e;
   if v_called is not null then
     perform bpm_core.tell_callers(p_tenant_id, v_called, p_status, p_detail);
   end if;

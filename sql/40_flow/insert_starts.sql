@@ -1,4 +1,4 @@
--- Creates the instances of starts that stand: business case, process instance, workflow instance, first token; of a process of several workflows (is_several)
+-- Creates the instances of starts that stand (those without an outcome): business case, process instance, workflow instance, first token; of a process of several workflows (is_several)
 -- those that begin at once. Nothing moves yet, except, with p_offers, where a direct flow (direct_flows) leads to a service task: its token stands
 -- there and the task is offered, in the same statement. A business case that was closed is open again.
 -- Returns:  moving[], the first tokens that are still to leave their start events; null when there are none.
@@ -19,11 +19,11 @@ declare
 begin
   insert into bpm_core.business_case (tenant_id, id, business_key, created_at)
   select p_tenant_id, bpm_core.new_id(), k.business_key, p_now
-    from (select distinct s.business_key from unnest(p_starts) s where s.business_key is not null order by 1) k
+    from (select distinct s.business_key from unnest(p_starts) s where s.business_key is not null and s.outcome is null order by 1) k
   on conflict do nothing;
   with born as materialized (
     select s.*, c.id as case_id, c.state as case_state, o.*
-      from (select p_tenant_id as tenant_id, s.* from unnest(p_starts) s offset 0) s
+      from (select p_tenant_id as tenant_id, s.* from unnest(p_starts) s where s.outcome is null offset 0) s
       left join bpm_core.business_case c on c.tenant_id = s.tenant_id and c.business_key = s.business_key
       left join lateral (
         select f.flow_id, f.target_id, b.task_version_id, b.task_type, b.priority_level, b.max_attempts, b.lease, b.headers, b.checks_result, b.needs_review

@@ -18,19 +18,17 @@ declare
   v_actor  text;
   v_now    timestamptz;
   v_starts bpm_core.start[];
-  v_new    bpm_core.start[];
 begin
-  perform bpm_core.enter_call(p_tenant_id, 'worker');
+  if not bpm_core.enter_call(p_tenant_id, 'worker') then
+    return;
+  end if;
   v_actor := bpm_core.acting_as(p_tenant_id, p_actor);
   v_starts := bpm_core.parse_starts(p_tenant_id, p_items);
   v_now := bpm_core.now();
-  if exists (select from unnest(v_starts) s where s.idempotency_key is not null) then
+  if jsonb_path_exists(p_items, '$[*].idempotency_key ? (@ != null)') then
     v_starts := bpm_core.settle_start_keys(p_tenant_id, v_starts, v_now);
   end if;
-  v_new := array(select s from unnest(v_starts) s where s.outcome is null);
-  if cardinality(v_new) > 0 then
-    perform bpm_core.begin_starts(p_tenant_id, v_new, v_actor, v_now);
-  end if;
+  perform bpm_core.begin_starts(p_tenant_id, v_starts, v_actor, v_now);
   return query
   select s.item, case when coalesce(s.outcome, 'Done') = 'Done' then s.process_instance_id end,
          case when coalesce(s.outcome, 'Done') = 'Done' then s.workflow_instance_id end,

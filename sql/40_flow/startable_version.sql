@@ -1,15 +1,10 @@
 -- The version a start runs: the published one, or the published one named. Archived processes start nothing.
+-- In SQL, so that it is inlined into the statement that asks.
 -- Returns:  no row when there is none. Of a process of several workflows (is_several) the one that begins first.
 create or replace function bpm_core.startable_version(p_tenant_id text, p_code text, p_version integer)
 returns table (process_version_id uuid, workflow_version_id uuid, role_version_id uuid, start_node_id text, is_several boolean)
-language plpgsql stable
-set search_path = pg_catalog, pg_temp
-set plan_cache_mode = force_generic_plan
-set enable_seqscan = off  set enable_hashjoin = off  set enable_mergejoin = off
-set jit = off
+language sql stable rows 1
 as $$
-begin
-  return query
   select v.id, b.workflow_version_id, w.owner_role_version_id, n.node_id, b.is_several
     from bpm_core.process_definition d
    cross join lateral (
@@ -31,6 +26,5 @@ begin
        from bpm_core.workflow_node n
       where n.tenant_id = b.tenant_id and n.workflow_version_id = b.workflow_version_id and n.kind = 'StartEvent' and n.scope_node_id is null
       limit 1) n
-   where d.code = p_code and d.tenant_id = p_tenant_id and d.archived_at is null;
-end
+   where d.code = p_code and d.tenant_id = p_tenant_id and d.archived_at is null
 $$;

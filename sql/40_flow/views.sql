@@ -50,7 +50,7 @@ select w.tenant_id,
        w.depth,
        w.status::text as status,
        w.variables,
-       w.live_tokens,
+       w.live_tokens::integer as live_tokens,
        w.created_at,
        w.ended_at
   from bpm_core.workflow_instance w

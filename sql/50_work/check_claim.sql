@@ -1,8 +1,9 @@
 -- The arguments every claim of tasks shares.
 -- A type named twice would have two positions for one scan.
+-- Returns:  true, as enter_call.
 -- Raises:   BP422 worker, types, limit, lease or request id out of range, a type named twice, or the reserved type of user tasks.
 create or replace function bpm_core.check_claim(p_worker text, p_types text[], p_limit integer, p_lease interval, p_request_id text)
-returns void
+returns boolean
 language plpgsql stable
 set search_path = pg_catalog, pg_temp
 as $$
@@ -28,5 +29,6 @@ begin
   if 'bpm:user' = any (p_types) then
     perform bpm_core.fail('BP422', 'Tasks of type bpm:user are for people.', null, 'Use bpm.claim_user_task and bpm.complete_user_task.');
   end if;
+  return true;
 end
 $$;

@@ -23,8 +23,9 @@ declare
   v_slots   bpm_core.claim_slot[];
   v_claimed bpm_core.claimed_task[];
 begin
-  perform bpm_core.enter_call(p_tenant_id, 'worker');
-  perform bpm_core.check_claim(p_worker, p_types, p_limit, p_lease, p_request_id);
+  if not (bpm_core.enter_call(p_tenant_id, 'worker') and bpm_core.check_claim(p_worker, p_types, p_limit, p_lease, p_request_id)) then
+    return;
+  end if;
   if p_request_id is not null then
     v_claimed := bpm_core.replayed_claim(p_tenant_id, p_worker, p_types, p_limit, p_lease, p_request_id);
   end if;

@@ -22,44 +22,60 @@ declare
   v_claimed   bpm_core.claimed_task[];
   v_exhausted boolean;
   v_limited   text[];
-  v_handed    bpm_core.claimed_task[];
+  v_suspended boolean;
 begin
-  perform bpm_core.enter_call(p_tenant_id, 'worker');
-  perform bpm_core.check_claim(p_worker, p_types, p_limit, p_lease, p_request_id);
+  if not (bpm_core.enter_call(p_tenant_id, 'worker') and bpm_core.check_claim(p_worker, p_types, p_limit, p_lease, p_request_id)) then
+    return;
+  end if;
   if p_request_id is not null then
-    v_handed := bpm_core.replayed_claim(p_tenant_id, p_worker, p_types, p_limit, p_lease, p_request_id);
-    if v_handed is not null then
+    v_claimed := bpm_core.replayed_claim(p_tenant_id, p_worker, p_types, p_limit, p_lease, p_request_id);
+    if v_claimed is not null then
       perform bpm_core.check_positions(p_positions, 'object');
-      tasks := bpm_core.claimed_json(v_handed);
+      tasks := bpm_core.claimed_json(v_claimed);
       positions := coalesce(p_positions, '{}');
       return next;
       return;
     end if;
   end if;
   v_now := bpm_core.now();
-  v_scans := bpm_core.open_slots(p_tenant_id, p_types, p_positions, v_now);
-  v_slots := array(
-    select row(s.task_type, s.priority_level, s.from_at, s.from_id, null, null,
-               (select array_agg(q) from bpm_core.task_quota q where q.tenant_id = p_tenant_id))::bpm_core.claim_slot
-      from unnest(v_scans) s);
-  if (v_slots[1].quotas is null and v_slots[1].priority_level = v_slots[cardinality(v_slots)].priority_level) is not false then
-    v_claimed := array(select c from bpm_core.claim_ready_tasks(p_tenant_id, p_worker, v_slots, p_limit, p_lease, p_request_id, v_now) c);
-    v_exhausted := cardinality(v_claimed) < p_limit;
-  else
-    select c.claimed, c.exhausted, c.limited into v_claimed, v_exhausted, v_limited
-      from bpm_core.claim_fairly(p_tenant_id, p_worker, v_slots, p_limit, p_lease, p_request_id, v_now) c;
+  if p_positions ? '' then
+    v_slots := bpm_core.quick_slots(p_types, p_positions -> '', v_now);
   end if;
-  v_handed := v_claimed;
-  if exists (select from unnest(v_claimed) c where c.suspended) then
-    v_handed := bpm_core.put_back_claimed(p_tenant_id, v_claimed);
+  if v_slots is not null then
+    select array_agg(c), jsonb_agg(to_jsonb(c) - '{slot,available_at,suspended}'::text[]), bool_or(c.suspended) into v_claimed, tasks, v_suspended
+      from bpm_core.claim_ready_tasks(p_tenant_id, p_worker, v_slots, p_limit, p_lease, p_request_id, v_now) c
+     where not exists (select from bpm_core.task_quota q where q.tenant_id = p_tenant_id);
+    positions := bpm_core.quick_positions(p_positions, v_claimed, p_limit);
   end if;
-  if p_request_id is not null then
-    perform bpm_core.remember_claim(p_tenant_id, p_worker, p_types, p_limit, p_lease, p_request_id, v_handed);
+  if v_claimed is null then
+    v_scans := bpm_core.open_slots(p_tenant_id, p_types, p_positions, v_now);
+    v_slots := array(
+      select row(s.task_type, s.priority_level, s.from_at, s.from_id, null, null,
+                 (select array_agg(q) from bpm_core.task_quota q where q.tenant_id = p_tenant_id))::bpm_core.claim_slot
+        from unnest(v_scans) s);
+    if (v_slots[1].quotas is null and v_slots[1].priority_level = v_slots[cardinality(v_slots)].priority_level) is not false then
+      v_claimed := array(select c from bpm_core.claim_ready_tasks(p_tenant_id, p_worker, v_slots, p_limit, p_lease, p_request_id, v_now) c);
+      v_exhausted := cardinality(v_claimed) < p_limit;
+    else
+      select c.claimed, c.exhausted, c.limited into v_claimed, v_exhausted, v_limited
+        from bpm_core.claim_fairly(p_tenant_id, p_worker, v_slots, p_limit, p_lease, p_request_id, v_now) c;
+    end if;
+    tasks := bpm_core.claimed_json(v_claimed);
+    v_suspended := exists (select from unnest(v_claimed) c where c.suspended);
+    positions := bpm_core.close_slots(v_scans, v_claimed, v_exhausted, v_limited, v_now, bpm_core.now());
+    if not v_exhausted and v_slots[1].priority_level = v_slots[cardinality(v_slots)].priority_level and v_slots[1].quotas is null then
+      positions := bpm_core.mark_quick(positions, v_slots, v_now);
+    end if;
   end if;
-  tasks := bpm_core.claimed_json(v_handed);
-  positions := bpm_core.close_slots(v_scans, v_claimed, v_exhausted, v_limited, v_now, bpm_core.now());
   if cardinality(v_claimed) < p_limit then
     next_due_at := bpm_core.next_task_due(p_tenant_id, p_types, v_now);
+  end if;
+  if v_suspended then
+    v_claimed := bpm_core.put_back_claimed(p_tenant_id, v_claimed);
+    tasks := bpm_core.claimed_json(v_claimed);
+  end if;
+  if p_request_id is not null then
+    perform bpm_core.remember_claim(p_tenant_id, p_worker, p_types, p_limit, p_lease, p_request_id, v_claimed);
   end if;
   return next;
 end

@@ -21,6 +21,7 @@ set jit = off
 set lock_timeout = '10s'
 as $$
 declare
+  v_count     integer;
   v_answers   bpm_core.answer[];
   v_steps     bpm_core.step[];
   v_suspended uuid[];
@@ -30,20 +31,24 @@ declare
   v_doubts    jsonb;
   v_now       timestamptz;
 begin
-  perform bpm_core.enter_call(p_tenant_id, 'worker');
-  v_answers := bpm_core.parse_answers(p_items);
-  v_suspended := bpm_core.lock_instances_of_tasks(p_tenant_id, array(select a.task_id from unnest(v_answers) a));
-  v_now := bpm_core.now();
-  v_steps := bpm_core.take_direct_steps(p_tenant_id, v_answers, v_now);
-  if cardinality(v_steps) = cardinality(v_answers) then
+  if not bpm_core.enter_call(p_tenant_id, 'worker') then
+    return;
+  end if;
+  v_count := case when jsonb_typeof(p_items) = 'array' then jsonb_array_length(p_items) end;
+  if v_count <= 1000 then
+    v_steps := bpm_core.take_direct_steps(p_tenant_id, p_items);
+  end if;
+  if cardinality(v_steps) = v_count then
     return query
     select s.item, s.task_id, 'Completed'::bpm.outcome, case when s.has_ended then 'Completed' else 'Running' end, null
       from unnest(v_steps) s;
     return;
   end if;
-  if v_steps <> '{}' then
-    v_answers := array(select a from unnest(v_answers) a where a.item <> all (array(select s.item from unnest(v_steps) s)));
-  end if;
+  -- What is ill-formed was left; with it, all that was taken is taken back.
+  perform bpm_core.check_items(p_items, 'task_id', '{task_id,fencing_token,variables,result,evidence,facts,verdict,reasons}');
+  v_answers := bpm_core.parse_answers(p_items, array(select s.item from unnest(v_steps) s));
+  v_suspended := bpm_core.lock_instances_of_tasks(p_tenant_id, array(select a.task_id from unnest(v_answers) a));
+  v_now := bpm_core.now();
   v_recording := exists (select from unnest(v_answers) a where a.record is not null);
   if v_recording then
     v_answers := bpm_core.admit_records(p_tenant_id, v_answers, v_now);

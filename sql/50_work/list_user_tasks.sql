@@ -22,7 +22,7 @@ begin
   v_actor := bpm_core.acting_as(p_tenant_id, p_actor);
   perform bpm_core.check_limit(p_limit);
   return query
-  select t.id, w.process_instance_id, p.business_key, t.node_id, n.name, t.assignee, t.owner, t.delegation, t.candidate_groups, t.candidate_users,
+  select t.id, w.process_instance_id, p.business_key, t.node_id, n.name, t.assignee, t.owner, t.delegation::text, t.candidate_groups, t.candidate_users,
          t.priority_level, t.due_at, t.follow_up_at, t.fencing_token, t.available_at
     from bpm_core.task_instance t
    cross join lateral (select w.process_instance_id, w.workflow_version_id from bpm_core.workflow_instance w

@@ -1,6 +1,9 @@
 -- Who does it: tasks, their attempts, results, dead letters.
 
 create type bpm_core.task_state as enum ('Ready', 'Executing', 'Held', 'Completed', 'Failed', 'Cancelled');
+-- Domains for the reason given at token_count.
+create domain bpm_core.inner_scope as uuid check (value <> '00000000-0000-0000-0000-000000000000');
+create domain bpm_core.delegation as text check (value in ('Pending', 'Resolved'));
 create type bpm_core.execution_state as enum ('Succeeded', 'Failed', 'Expired', 'Released', 'Cancelled');
 create type bpm_core.verdict as enum ('Accepted', 'Rejected', 'NeedsReview');
 create type bpm_core.dead_letter_state as enum ('Open', 'Requeued', 'Discarded');
@@ -36,7 +39,7 @@ create table bpm_core.task_instance (
   id                   uuid not null,
   workflow_instance_id uuid not null,
   token_id             uuid not null,
-  scope_id             uuid check (scope_id <> '00000000-0000-0000-0000-000000000000'),
+  scope_id             bpm_core.inner_scope,
   visit                integer not null,
   node_id              text collate "C" not null,
   task_version_id      uuid not null,
@@ -61,7 +64,7 @@ create table bpm_core.task_instance (
   outputs              jsonb,
   headers              jsonb,
   owner                text,
-  delegation           text check (delegation in ('Pending', 'Resolved')),
+  delegation           bpm_core.delegation,
   delegates            text[],
   needs_review         boolean check (needs_review),
   checks_result        boolean check (checks_result),

@@ -27,7 +27,7 @@ select t.tenant_id,
        t.candidate_users,
        t.headers,
        t.owner,
-       t.delegation,
+       t.delegation::text as delegation,
        t.delegates
   from bpm_core.task_instance t
   left join bpm_core.workflow_instance w on w.tenant_id = t.tenant_id and w.id = t.workflow_instance_id

@@ -237,6 +237,12 @@ def test_without_the_instance_lock_the_ends_are_told_wrong(fresh_database: TestD
         r"begin.*end",
         "begin return array[]::uuid[]; end",
     )
+    kit.mutate(
+        fresh_database,
+        "bpm_core.take_direct_steps(text,jsonb)",
+        r"k\.workflow_instance_id for no key update",
+        "k.workflow_instance_id offset 0",
+    )
     for _ in range(20):
         _, nodes, outcomes = _race_ends(fresh_database)
         cut = nodes.index("z") + 1
