@@ -30,6 +30,7 @@ def pgtap_database(server_url: str, template: str) -> Iterator[str]:
 @pytest.mark.parametrize("file", FILES, ids=[str(f.relative_to(pgtap.TESTS)) for f in FILES])
 def test_pgtap(file: Path, pgtap_database: str) -> None:
     pgtap.run_file(file, pgtap_database)
+    pgtap.shrink(pgtap_database)
 
 
 def test_there_are_pgtap_files() -> None:
