@@ -20326,7 +20326,7 @@ $$;
 -- After a rolled-back claim drop them.
 -- p_request_id as in claim_tasks; a claim given again hands the positions back as they came.
 -- Returns:  one row: tasks jsonb (array of objects with the columns of claim_tasks), positions jsonb (opaque),
---           next_due_at (when the next task of these types becomes ready; null: none known).
+--           next_due_at (of an empty claim: when the next task of these types becomes ready; null: none known, or look again at once).
 -- Raises:   BP403, BP409, BP422 as claim_tasks; BP400 positions that are not ours.
 -- Writes:   as claim_tasks. Locks: as claim_tasks.
 create or replace function bpm.claim_tasks_at(
@@ -20391,7 +20391,7 @@ begin
       positions := bpm_core.mark_quick(positions, v_slots, v_now);
     end if;
   end if;
-  if cardinality(v_claimed) < p_limit then
+  if v_claimed = '{}' then
     next_due_at := bpm_core.next_task_due(p_tenant_id, p_types, v_now);
   end if;
   if v_suspended then

@@ -76,7 +76,7 @@ create table bpm_core.task_instance (
   check (attempt <= max_attempts),
   check ((delegation is null) = (owner is null)),
   check (delegation is null or delegates is not null)
-) with (fillfactor = 75, autovacuum_vacuum_scale_factor = 0.02, autovacuum_vacuum_insert_scale_factor = 0.1);
+) with (fillfactor = 75, autovacuum_vacuum_scale_factor = 0.02, autovacuum_vacuum_insert_scale_factor = 0.1, autovacuum_vacuum_cost_delay = 0);
 create index task_ready on bpm_core.task_instance (tenant_id, task_type, priority_level, available_at, id) where state = 'Ready';
 create index task_lease on bpm_core.task_instance (tenant_id, lease_until, id) where state = 'Executing';
 create index task_of_token on bpm_core.task_instance (workflow_instance_id, token_id);
