@@ -8,7 +8,7 @@ language plpgsql volatile
 set search_path = pg_catalog, pg_temp
 as $$
 begin
-  if not pg_try_advisory_xact_lock_shared(1885823597, 1) then
+  if not bpm_core.nobody_sleeps() then
     perform pg_notify('pgbpm_wakeup', p_work || ' ' || left(md5(p_tenant_id), 2));
   end if;
 end

@@ -13,8 +13,8 @@ as $$
 declare
   v_called  uuid[];
   v_several uuid[];
+  v_emits   boolean;
 begin
-  perform bpm_core.emit_events(p_tenant_id, 'Instance' || p_status, p_instances, array_fill(p_detail, array[cardinality(p_instances)]));
   with ended as materialized (
     select w.*
       from (select p_tenant_id as tenant_id, e.* from unnest(p_instances) e(id) offset 0) e
@@ -34,9 +34,13 @@ begin
        set status = p_status::text::bpm_core.process_status, version = p.version + 1, updated_at = p_at, ended_at = p_at
       from process k
      where p.tenant_id = k.tenant_id and p.id = k.id)
-  select array_agg(e.id) filter (where e.parent_token_id is not null), array_agg(e.id) filter (where not e.ends_process and e.parent_token_id is null)
-    into v_called, v_several
+  select array_agg(e.id) filter (where e.parent_token_id is not null), array_agg(e.id) filter (where not e.ends_process and e.parent_token_id is null),
+         exists (select from bpm_core.event_stream s where s.tenant_id = p_tenant_id)
+    into v_called, v_several, v_emits
     from ended e;
+  if v_emits then
+    perform bpm_core.emit_events(p_tenant_id, 'Instance' || p_status, p_instances, array_fill(p_detail, array[cardinality(p_instances)]));
+  end if;
   if v_called is not null then
     perform bpm_core.tell_callers(p_tenant_id, v_called, p_status, p_detail);
   end if;

@@ -16,11 +16,14 @@ declare
   v_started uuid[];
   v_several bpm_core.start[];
   v_closed  uuid[];
+  v_emits   boolean;
 begin
-  insert into bpm_core.business_case (tenant_id, id, business_key, created_at)
-  select p_tenant_id, bpm_core.new_id(), k.business_key, p_now
-    from (select distinct s.business_key from unnest(p_starts) s where s.business_key is not null and s.outcome is null order by 1) k
-  on conflict do nothing;
+  if cardinality(p_starts) > 1 or (p_starts[1]).business_key is not null then
+    insert into bpm_core.business_case (tenant_id, id, business_key, created_at)
+    select p_tenant_id, bpm_core.new_id(), k.business_key, p_now
+      from (select distinct s.business_key from unnest(p_starts) s where s.business_key is not null and s.outcome is null order by 1) k
+    on conflict do nothing;
+  end if;
   with born as materialized (
     select s.*, c.id as case_id, c.state as case_state, o.*
       from (select p_tenant_id as tenant_id, s.* from unnest(p_starts) s where s.outcome is null offset 0) s
@@ -70,13 +73,16 @@ begin
          array_agg(b.workflow_instance_id order by b.item) filter (where b.is_several is not true),
          array_agg(row(b.item, null, null, null, null, null, null, null, null, b.start_node_id, null, b.process_instance_id, b.workflow_instance_id, b.token_id,
                        null, null, b.cause, true)::bpm_core.start) filter (where b.is_several),
-         array_agg(distinct b.case_id) filter (where b.case_state = 'Closed')
-    into v_leaving, v_started, v_several, v_closed
+         array_agg(distinct b.case_id) filter (where b.case_state = 'Closed'),
+         exists (select from bpm_core.event_stream e where e.tenant_id = p_tenant_id)
+    into v_leaving, v_started, v_several, v_closed, v_emits
     from born b;
-  if p_offers then
+  if p_offers and not bpm_core.nobody_sleeps() then
     perform bpm_core.wake_sleepers('tasks', p_tenant_id);
   end if;
-  perform bpm_core.emit_events(p_tenant_id, 'InstanceStarted', v_started);
+  if v_emits then
+    perform bpm_core.emit_events(p_tenant_id, 'InstanceStarted', v_started);
+  end if;
   if v_several is not null then
     v_leaving := v_leaving || bpm_core.begin_workflows(p_tenant_id, v_several, true, p_actor, p_now);
   end if;

@@ -46,10 +46,9 @@ begin
                     t.scope_id is null and t.outputs is null and t.checks_result is null and t.needs_review is null
                     and t.type_slot is null and t.tenant_slot is null as is_ordinary
                from bpm_core.task_instance t where t.tenant_id = k.tenant_id and t.id = k.task_id for no key update) t offset 0) t
-       -- The first is the only one where it is direct; a fork of thousands is not read.
        cross join lateral (select f.flow_id, f.target_id, f.target_kind, f.is_direct from bpm_core.workflow_flow f
                             where f.tenant_id = k.tenant_id and f.workflow_version_id = k.workflow_version_id and f.source_id = t.node_id
-                            order by f.ord limit 1) f
+                            order by f.ord limit 1) f  -- the only one where it is direct; a fork of thousands is not read
         left join lateral (select b.* from bpm_core.workflow_task_binding b
                             where b.tenant_id = k.tenant_id and b.workflow_version_id = k.workflow_version_id and b.node_id = f.target_id offset 0) b on true
        where k.is_plain and k.answers = 1 and k.status = 'Running' and t.is_ordinary and f.is_direct
@@ -103,7 +102,9 @@ begin
       raise warning 'The direct way raised %: %. The general way was taken.', sqlstate, sqlerrm;
       return '{}'::bpm_core.step[];
   end;
-  perform bpm_core.wake_sleepers('tasks', p_tenant_id);
+  if not bpm_core.nobody_sleeps() then
+    perform bpm_core.wake_sleepers('tasks', p_tenant_id);
+  end if;
   return coalesce(v_steps, '{}');
 end
 $$;
