@@ -365,6 +365,15 @@ as $$
     from 1 for 16)::uuid
 $$;
 
+-- from 00_foundation/nobody_sleeps.sql
+-- Does no runner sleep? Who is told yes shares the lock of sleepers to the end of the transaction: one that is about to sleep waits for that and looks once more
+-- (decision 0038). Inlined into its caller; wake_sleepers is for when it says no.
+-- Locks: the advisory lock of sleepers, shared, without waiting.
+create or replace function bpm_core.nobody_sleeps()
+returns boolean
+language sql volatile
+as $$ select pg_try_advisory_xact_lock_shared(1885823597, 1) $$;
+
 -- from 00_foundation/now.sql
 -- The engine's clock: the wall clock, not the start of the transaction. Test kits replace this function to move time.
 -- Returns:  timestamptz, now. Volatile: read it once into a local, after the lock (a volatile call cannot be an index condition).
@@ -666,7 +675,7 @@ language plpgsql volatile
 set search_path = pg_catalog, pg_temp
 as $$
 begin
-  if not pg_try_advisory_xact_lock_shared(1885823597, 1) then
+  if not bpm_core.nobody_sleeps() then
     perform pg_notify('pgbpm_wakeup', p_work || ' ' || left(md5(p_tenant_id), 2));
   end if;
 end
@@ -11670,8 +11679,8 @@ as $$
 declare
   v_called  uuid[];
   v_several uuid[];
+  v_emits   boolean;
 begin
-  perform bpm_core.emit_events(p_tenant_id, 'Instance' || p_status, p_instances, array_fill(p_detail, array[cardinality(p_instances)]));
   with ended as materialized (
     select w.*
       from (select p_tenant_id as tenant_id, e.* from unnest(p_instances) e(id) offset 0) e
@@ -11691,9 +11700,13 @@ begin
        set status = p_status::text::bpm_core.process_status, version = p.version + 1, updated_at = p_at, ended_at = p_at
       from process k
      where p.tenant_id = k.tenant_id and p.id = k.id)
-  select array_agg(e.id) filter (where e.parent_token_id is not null), array_agg(e.id) filter (where not e.ends_process and e.parent_token_id is null)
-    into v_called, v_several
+  select array_agg(e.id) filter (where e.parent_token_id is not null), array_agg(e.id) filter (where not e.ends_process and e.parent_token_id is null),
+         exists (select from bpm_core.event_stream s where s.tenant_id = p_tenant_id)
+    into v_called, v_several, v_emits
     from ended e;
+  if v_emits then
+    perform bpm_core.emit_events(p_tenant_id, 'Instance' || p_status, p_instances, array_fill(p_detail, array[cardinality(p_instances)]));
+  end if;
   if v_called is not null then
     perform bpm_core.tell_callers(p_tenant_id, v_called, p_status, p_detail);
   end if;
@@ -13725,11 +13738,14 @@ declare
   v_started uuid[];
   v_several bpm_core.start[];
   v_closed  uuid[];
+  v_emits   boolean;
 begin
-  insert into bpm_core.business_case (tenant_id, id, business_key, created_at)
-  select p_tenant_id, bpm_core.new_id(), k.business_key, p_now
-    from (select distinct s.business_key from unnest(p_starts) s where s.business_key is not null and s.outcome is null order by 1) k
-  on conflict do nothing;
+  if cardinality(p_starts) > 1 or (p_starts[1]).business_key is not null then
+    insert into bpm_core.business_case (tenant_id, id, business_key, created_at)
+    select p_tenant_id, bpm_core.new_id(), k.business_key, p_now
+      from (select distinct s.business_key from unnest(p_starts) s where s.business_key is not null and s.outcome is null order by 1) k
+    on conflict do nothing;
+  end if;
   with born as materialized (
     select s.*, c.id as case_id, c.state as case_state, o.*
       from (select p_tenant_id as tenant_id, s.* from unnest(p_starts) s where s.outcome is null offset 0) s
@@ -13779,13 +13795,16 @@ begin
          array_agg(b.workflow_instance_id order by b.item) filter (where b.is_several is not true),
          array_agg(row(b.item, null, null, null, null, null, null, null, null, b.start_node_id, null, b.process_instance_id, b.workflow_instance_id, b.token_id,
                        null, null, b.cause, true)::bpm_core.start) filter (where b.is_several),
-         array_agg(distinct b.case_id) filter (where b.case_state = 'Closed')
-    into v_leaving, v_started, v_several, v_closed
+         array_agg(distinct b.case_id) filter (where b.case_state = 'Closed'),
+         exists (select from bpm_core.event_stream e where e.tenant_id = p_tenant_id)
+    into v_leaving, v_started, v_several, v_closed, v_emits
     from born b;
-  if p_offers then
+  if p_offers and not bpm_core.nobody_sleeps() then
     perform bpm_core.wake_sleepers('tasks', p_tenant_id);
   end if;
-  perform bpm_core.emit_events(p_tenant_id, 'InstanceStarted', v_started);
+  if v_emits then
+    perform bpm_core.emit_events(p_tenant_id, 'InstanceStarted', v_started);
+  end if;
   if v_several is not null then
     v_leaving := v_leaving || bpm_core.begin_workflows(p_tenant_id, v_several, true, p_actor, p_now);
   end if;
@@ -23105,10 +23124,9 @@ begin
                     t.scope_id is null and t.outputs is null and t.checks_result is null and t.needs_review is null
                     and t.type_slot is null and t.tenant_slot is null as is_ordinary
                from bpm_core.task_instance t where t.tenant_id = k.tenant_id and t.id = k.task_id for no key update) t offset 0) t
-       -- The first is the only one where it is direct; a fork of thousands is not read.
        cross join lateral (select f.flow_id, f.target_id, f.target_kind, f.is_direct from bpm_core.workflow_flow f
                             where f.tenant_id = k.tenant_id and f.workflow_version_id = k.workflow_version_id and f.source_id = t.node_id
-                            order by f.ord limit 1) f
+                            order by f.ord limit 1) f  -- the only one where it is direct; a fork of thousands is not read
         left join lateral (select b.* from bpm_core.workflow_task_binding b
                             where b.tenant_id = k.tenant_id and b.workflow_version_id = k.workflow_version_id and b.node_id = f.target_id offset 0) b on true
        where k.is_plain and k.answers = 1 and k.status = 'Running' and t.is_ordinary and f.is_direct
@@ -23162,7 +23180,9 @@ begin
       raise warning 'The direct way raised %: %. The general way was taken.', sqlstate, sqlerrm;
       return '{}'::bpm_core.step[];
   end;
-  perform bpm_core.wake_sleepers('tasks', p_tenant_id);
+  if not bpm_core.nobody_sleeps() then
+    perform bpm_core.wake_sleepers('tasks', p_tenant_id);
+  end if;
   return coalesce(v_steps, '{}');
 end
 $$;
