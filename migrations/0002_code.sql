@@ -906,6 +906,7 @@ $$;
 
 -- from 10_record/is_plain.sql
 -- Variables that need no closer look: an object, small, without numbers of more than a thousand digits (has_huge_number), without texts that begin like a wire form. Inlined into its caller.
+-- A number that is kept in a few bytes may be a text that common JSON readers refuse (over 4,300 digits); then nobody could read the claim.
 -- The size is that of the value itself: concatenated with nothing, since one that comes from a table may arrive compressed.
 -- Returns:  boolean. False says only that variables_fault and decode_variables have to look.
 create or replace function bpm_core.is_plain(p_variables jsonb)
@@ -913,12 +914,12 @@ returns boolean
 language sql stable parallel safe
 as $$
   select case when jsonb_typeof(p_variables) <> 'object' then false
-              when pg_column_size(p_variables || '{}') > 1000 and not bpm_core.is_plain_large(p_variables) then false
+              when (pg_column_size(p_variables || '{}') > 1000 or length(p_variables::text) > 4000) and not bpm_core.is_plain_large(p_variables) then false
               else not jsonb_path_exists(p_variables, '$.* ? (@.type() == "string" && @ starts with "__")') end
 $$;
 
 -- from 10_record/is_plain_large.sql
--- The part of is_plain for what has more than a thousand bytes; less holds neither 500 levels nor such numbers. A function of its own, so that its expressions
+-- The part of is_plain for what has more than a thousand bytes, or a text of over four thousand. A function of its own, so that its expressions
 -- are not made ready with every call that has small ones.
 -- Returns:  boolean.
 create or replace function bpm_core.is_plain_large(p_variables jsonb)
@@ -1369,7 +1370,7 @@ begin
   if v_size > 4000 and jsonb_path_exists(p_variables, '$.**{501}') then
     return 'Variables are nested deeper than 500 levels.';
   end if;
-  if v_size > 1000 and bpm_core.has_huge_number(p_variables) then
+  if (v_size > 1000 or length(p_variables::text) > 4000) and bpm_core.has_huge_number(p_variables) then
     return 'Variables hold a number of more than 1,000 digits.';
   end if;
   if jsonb_path_exists(p_variables, '$.* ? (@.type() == "string" && @ starts with "__")') then

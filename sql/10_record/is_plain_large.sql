@@ -1,4 +1,4 @@
--- The part of is_plain for what has more than a thousand bytes; less holds neither 500 levels nor such numbers. A function of its own, so that its expressions
+-- The part of is_plain for what has more than a thousand bytes, or a text of over four thousand. A function of its own, so that its expressions
 -- are not made ready with every call that has small ones.
 -- Returns:  boolean.
 create or replace function bpm_core.is_plain_large(p_variables jsonb)

@@ -33,7 +33,7 @@ begin
   if v_size > 4000 and jsonb_path_exists(p_variables, '$.**{501}') then
     return 'Variables are nested deeper than 500 levels.';
   end if;
-  if v_size > 1000 and bpm_core.has_huge_number(p_variables) then
+  if (v_size > 1000 or length(p_variables::text) > 4000) and bpm_core.has_huge_number(p_variables) then
     return 'Variables hold a number of more than 1,000 digits.';
   end if;
   if jsonb_path_exists(p_variables, '$.* ? (@.type() == "string" && @ starts with "__")') then

@@ -1,6 +1,6 @@
 -- What maps of variables are taken, and their wire forms.
 begin;
-select plan(47);
+select plan(49);
 
 -- variables_fault
 select is(bpm_core.variables_fault(x.v), null, format('%s is fine', x.v))
@@ -54,7 +54,8 @@ $$;
 select is(bpm_core.variables_fault(pg_temp.numbers(x.number, 5500)), 'Variables hold a number of more than 1,000 digits.', 'no thousands of ' || x.number)
   from (values ('1e131071'), ('-1e131071'), ('1e-16383'), ('-1e-16383'), ('0e-16383')) x(number);
 select ok(not bpm_core.is_plain(pg_temp.numbers(x.number, x.count)), format('%s times %s is not plain', x.count, x.number))
-  from (values ('1e131071', 100), ('-1e131071', 1000), ('1e-16383', 100)) x(number, count);
+  from (values ('1e131071', 1), ('1e131071', 100), ('-1e131071', 1000), ('1e-16383', 100)) x(number, count);
+select is(bpm_core.variables_fault('{"a": 1e4300}'), 'Variables hold a number of more than 1,000 digits.', 'nor one that readers of JSON refuse');
 select ok(bpm_core.is_plain(pg_temp.numbers(x.number, 200)), format('%s is an ordinary number', x.number))
   from (values ('1e300'), ('-2.5e-300'), ('0.00')) x(number);
 
