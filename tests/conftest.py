@@ -16,6 +16,7 @@ Each ``tests/pgtap/**/*.sql`` is one test as well: ``pytest tests/test_pgtap.py 
 
 from __future__ import annotations
 
+import signal
 from collections.abc import Iterator
 from typing import Any
 
@@ -28,6 +29,11 @@ from tests.support import schedule
 from tests.support.database import TestDatabase
 from tests.support.memory import use_memory
 from tests.support.pgtap import PgTapSource
+
+if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+    # Whoever starts the tests in the background of a script has this signal ignored, and so would
+    # the programs that tests interrupt.
+    signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 def pytest_configure(config: pytest.Config) -> None:
