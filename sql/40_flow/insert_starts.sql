@@ -27,7 +27,9 @@ begin
   with born as materialized (
     select s.*, c.id as case_id, c.state as case_state, o.*
       from (select p_tenant_id as tenant_id, s.* from unnest(p_starts) s where s.outcome is null offset 0) s
-      left join bpm_core.business_case c on c.tenant_id = s.tenant_id and c.business_key = s.business_key
+      -- What is held by the foreign key anyhow is held before it is looked at: a case that somebody closes just now is waited for (close_case), and opened again.
+      left join lateral (select c.id, c.state from bpm_core.business_case c
+                          where c.business_key = s.business_key and c.tenant_id = s.tenant_id for key share) c on true
       left join lateral (
         select f.flow_id, f.target_id, b.task_version_id, b.task_type, b.priority_level, b.max_attempts, b.lease, b.headers, b.checks_result, b.needs_review
           from (select f.flow_id, f.target_id, f.is_direct from bpm_core.workflow_flow f

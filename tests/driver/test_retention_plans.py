@@ -43,7 +43,7 @@ def _removed(database: TestDatabase, conn: psycopg.Connection[Any]) -> list[Plan
         " 'test'), ('retention.history_months', '1', now(), 'test') on conflict do nothing"
     )
     with captured(conn) as plans:
-        for kind in ("instances", "instances", "events", "messages", "traces"):
+        for kind in ("instances", "instances", "events", "messages", "signals", "traces"):
             conn.execute(REMOVE, [kind, N])
         conn.execute("select * from bpm.maintain_history()")
     return plans
