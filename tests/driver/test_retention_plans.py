@@ -28,6 +28,9 @@ PREFIX = all_plans.PREFIX | {
     "instance_migration_pkey": 2,
     "inclusive_join_pkey": 2,
     "task_comment_of_task": 1,
+    # Which signals are still to be heard: all that an inbox holds, and the incidents that are open.
+    "inbox_pkey": 1,
+    "incident_open": 1,
 }
 SMALL = all_plans.SMALL | {"retention_pass", "process_definition", "process_version"}
 
