@@ -23,9 +23,14 @@ declare
   v_exhausted boolean;
   v_limited   text[];
   v_suspended boolean;
+  v_is_plain  boolean;
 begin
-  if not (bpm_core.enter_call(p_tenant_id, 'worker') and bpm_core.check_claim(p_worker, p_types, p_limit, p_lease, p_request_id)) then
+  if not bpm_core.enter_call(p_tenant_id, 'worker') then
     return;
+  end if;
+  v_is_plain := bpm_core.is_usual_claim(p_worker, p_types, p_limit, p_lease) and p_request_id is null;
+  if not v_is_plain then
+    perform bpm_core.check_claim(p_worker, p_types, p_limit, p_lease, p_request_id);
   end if;
   if p_request_id is not null then
     v_claimed := bpm_core.replayed_claim(p_tenant_id, p_worker, p_types, p_limit, p_lease, p_request_id);
@@ -38,14 +43,18 @@ begin
     end if;
   end if;
   v_now := bpm_core.now();
-  if p_positions ? '' then
+  if v_is_plain and p_positions ? '' then
     v_slots := bpm_core.quick_slots(p_types, p_positions -> '', v_now);
   end if;
   if v_slots is not null then
     select array_agg(c), jsonb_agg(to_jsonb(c) - '{slot,available_at,suspended}'::text[]), bool_or(c.suspended) into v_claimed, tasks, v_suspended
       from bpm_core.claim_ready_tasks(p_tenant_id, p_worker, v_slots, p_limit, p_lease, p_request_id, v_now) c
      where not exists (select from bpm_core.task_quota q where q.tenant_id = p_tenant_id);
-    positions := bpm_core.quick_positions(p_positions, v_claimed, p_limit);
+    positions := bpm_core.quick_positions(p_positions, v_claimed[cardinality(v_claimed)], cardinality(v_claimed) = p_limit);
+    if not v_suspended then
+      return next;
+      return;
+    end if;
   end if;
   if v_claimed is null then
     v_scans := bpm_core.open_slots(p_tenant_id, p_types, p_positions, v_now);

@@ -37,8 +37,7 @@ begin
     held as materialized (
       select k.item, k.workflow_instance_id, k.live_tokens, k.variables, coalesce(k.answer -> 'result', k.variables) as output,
              bpm_core.text_hash(k.said, k.answer -> 'result') as content_hash, t.id, t.token_id, t.node_id, t.attempt, t.worker_id,
-             t.fencing_token, t.claimed_at, t.lease_until, t.at, k.tenant_id, f.flow_id, f.target_id, f.target_kind = 'EndEvent' as ends,
-             b.task_version_id, b.task_type, b.priority_level, b.max_attempts, b.lease, b.headers, b.checks_result, b.needs_review
+             t.fencing_token, t.claimed_at, t.lease_until, t.at, k.tenant_id, k.workflow_version_id, f.flow_id, f.target_id, f.target_kind = 'EndEvent' as ends
         from (select k.* from asked k order by k.task_id offset 0) k
        cross join lateral (
          select t.*, (select bpm_core.now()) as at from (  -- one moment for all, of when the last instance was locked
@@ -49,8 +48,6 @@ begin
        cross join lateral (select f.flow_id, f.target_id, f.target_kind, f.is_direct from bpm_core.workflow_flow f
                             where f.tenant_id = k.tenant_id and f.workflow_version_id = k.workflow_version_id and f.source_id = t.node_id
                             order by f.ord limit 1) f  -- the only one where it is direct; a fork of thousands is not read
-        left join lateral (select b.* from bpm_core.workflow_task_binding b
-                            where b.tenant_id = k.tenant_id and b.workflow_version_id = k.workflow_version_id and b.node_id = f.target_id offset 0) b on true
        where k.answers = 1 and k.status = 'Running' and t.is_ordinary and f.is_direct and t.state = 'Executing' and t.lease_until > t.at
          -- The form of the item, in as few words as will do: what is written otherwise is read by the general way.
          and k.answer ->> 'task_id' = t.id::text and (k.answer -> 'fencing_token')::text = t.fencing_token::text
@@ -69,7 +66,7 @@ begin
       insert into bpm_core.history_event (tenant_id, workflow_instance_id, at, kind, token_id, node_id, actor, detail)
       select p_tenant_id, h.workflow_instance_id, h.at, 'TaskCompleted', h.token_id, h.node_id, h.worker_id,
              jsonb_build_object('task', h.id, 'attempt', h.attempt, 'variables', h.variables)
-        from held h order by h.item),
+        from held h),
     patched as (
       update bpm_core.workflow_instance w
          set lock_version = w.lock_version + 1, variables = w.variables || h.variables, live_tokens = w.live_tokens - h.ends::integer,
@@ -83,15 +80,17 @@ begin
              visit = t.visit + (not h.ends)::integer, steps = case when h.ends then t.steps else 0 end, version = t.version + 1, updated_at = h.at
         from held h
        where t.tenant_id = h.tenant_id and t.id = h.token_id
-      returning h.ends, h.workflow_instance_id, t.id, t.visit, h.target_id, h.task_version_id, h.task_type, h.priority_level, h.max_attempts, h.lease,
-                h.headers, h.checks_result, h.needs_review),
+      returning h.ends, t.tenant_id, h.workflow_instance_id, h.workflow_version_id, t.id, t.visit, h.target_id),
     offered as (
       insert into bpm_core.task_instance (
         tenant_id, id, workflow_instance_id, token_id, visit, node_id, task_version_id, task_type, priority_level, available_at, max_attempts, lease,
         headers, checks_result, needs_review)
-      select p_tenant_id, bpm_core.new_id(), m.workflow_instance_id, m.id, m.visit, m.target_id, m.task_version_id, m.task_type, m.priority_level, bpm_core.now(),
-             m.max_attempts, m.lease, m.headers, m.checks_result, m.needs_review
-        from moved m where not m.ends)
+      select p_tenant_id, bpm_core.new_id(), m.workflow_instance_id, m.id, m.visit, m.target_id, b.task_version_id, b.task_type, b.priority_level, bpm_core.now(),
+             b.max_attempts, b.lease, b.headers, b.checks_result, b.needs_review
+        from moved m
+       cross join lateral (select b.* from bpm_core.workflow_task_binding b
+                            where b.tenant_id = m.tenant_id and b.workflow_version_id = m.workflow_version_id and b.node_id = m.target_id offset 0) b
+       where not m.ends)
     select array_agg(row(h.item, h.id, h.workflow_instance_id, h.token_id, case when h.ends then h.target_id end, h.ends and h.live_tokens = 1)::bpm_core.step order by h.item), bool_or(h.ends), max(h.at)
       into v_steps, v_ends, v_now from held h;
     if v_ends then
