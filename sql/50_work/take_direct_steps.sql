@@ -4,7 +4,7 @@
 -- meanwhile, so that nothing here decides upon what was before the wait; graphs never change.
 -- Left alone, for the general way: whatever else; instances with several answers in this call, whose patches merge in the order of their items; and all, where
 -- this raises.
--- Returns:  step[], in item order.
+-- Returns:  step[], in no order.
 -- Writes:   task_instance, execution, result, history_event, workflow_instance, token, the next task_instance; what end_instances writes.
 -- Locks:    workflow_instance, then task_instance, each sorted.
 create or replace function bpm_core.take_direct_steps(p_tenant_id text, p_items jsonb)
@@ -88,10 +88,11 @@ begin
       select p_tenant_id, bpm_core.new_id(), m.workflow_instance_id, m.id, m.visit, m.target_id, b.task_version_id, b.task_type, b.priority_level, bpm_core.now(),
              b.max_attempts, b.lease, b.headers, b.checks_result, b.needs_review
         from moved m
-       cross join lateral (select b.* from bpm_core.workflow_task_binding b
-                            where b.tenant_id = m.tenant_id and b.workflow_version_id = m.workflow_version_id and b.node_id = m.target_id offset 0) b
-       where not m.ends)
-    select array_agg(row(h.item, h.id, h.workflow_instance_id, h.token_id, case when h.ends then h.target_id end, h.ends and h.live_tokens = 1)::bpm_core.step order by h.item), bool_or(h.ends), max(h.at)
+        left join lateral (select b.* from bpm_core.workflow_task_binding b
+                            where b.tenant_id = m.tenant_id and b.workflow_version_id = m.workflow_version_id and b.node_id = m.target_id offset 0) b on true
+       where not m.ends)  -- without a binding it would raise
+    select array_agg(row(h.item, h.id, h.workflow_instance_id, h.token_id, case when h.ends then h.target_id end, h.ends and h.live_tokens = 1)::bpm_core.step),
+           bool_or(h.ends), max(h.at)
       into v_steps, v_ends, v_now from held h;
     if v_ends then
       perform bpm_core.end_direct_steps(p_tenant_id, v_steps, v_now);
