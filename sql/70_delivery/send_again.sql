@@ -1,10 +1,11 @@
 -- Sends what a command said a second time, because a person says so: a new command with an id of its own, which the receiver cannot take for the
--- old one, to the destination as it is now. Only of one that is Sent or Failed; an Unknown one is reconciled first.
+-- old one, to the destination as it is now. Only of one that is Sent or Failed; an Unknown one is reconciled first. The dead letter of one that failed is
+-- closed, as Requeued, and its incident resolved.
 -- p_reason: why; needed. p_idempotency_key: a repeat with it gets the first answer.
 -- Returns:  one row: command_id (the new one), again_of, is_new.
 -- Raises:   BP403. BP404 no such command. BP409 it is neither Sent nor Failed, or the key was used for another request. BP422 no reason, the
 --           destination is gone. 55P03, 40P01: repeat the call.
--- Writes:   outbox, history_event, audit_event, idempotency_key. Locks: workflow_instance.
+-- Writes:   outbox, history_event, audit_event, idempotency_key; of one that failed incident, dead_letter. Locks: workflow_instance.
 create or replace function bpm.send_again(
   p_command_id uuid, p_reason text, p_idempotency_key text default null, p_actor text default null, p_tenant_id text default '')
 returns table (command_id uuid, again_of uuid, is_new boolean)

@@ -1,6 +1,6 @@
--- Writes the command that repeats another. The instance is locked.
+-- Writes the command that repeats another. The instance is locked. Where that one failed, its incident and its dead letter are done with.
 -- Raises:   BP422 the destination is gone.
--- Writes:   outbox, history_event, audit_event.
+-- Writes:   outbox, incident, dead_letter, history_event, audit_event.
 create or replace function bpm_core.write_again(p_old bpm_core.outbox, p_command_id uuid, p_actor text, p_reason text)
 returns void
 language plpgsql volatile
@@ -24,6 +24,7 @@ begin
   if not found then
     perform bpm_core.fail('BP422', format('There is no destination %s any more.', p_old.destination_code));
   end if;
+  perform bpm_core.close_failed_command(p_old, p_actor, v_now);
   perform bpm_core.wake_sleepers('commands', p_old.tenant_id);
   insert into bpm_core.history_event (tenant_id, workflow_instance_id, at, kind, node_id, to_state, actor, detail)
   values (p_old.tenant_id, p_old.workflow_instance_id, v_now, 'CommandWritten', p_old.node_id, 'Pending', p_actor,

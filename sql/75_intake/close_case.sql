@@ -2,7 +2,7 @@
 -- p_expected_version: its lock_version as it was seen; null: whatever it is.
 -- Returns:  one row: business_case_id, state, lock_version, is_new (false: it was closed already).
 -- Raises:   BP403, BP404 no such case, BP409 instances of it have not ended, or the version moved, BP422 reason too long.
--- Writes:   business_case, audit_event.
+-- Writes:   business_case, audit_event. Locks: business_case, for update: starts under its key are waited for, and wait.
 create or replace function bpm.close_case(
   p_business_key text, p_expected_version integer default null, p_reason text default null, p_actor text default null, p_tenant_id text default '')
 returns table (business_case_id uuid, state text, lock_version integer, is_new boolean)
@@ -18,7 +18,9 @@ begin
   perform bpm_core.enter_call(p_tenant_id, 'worker');
   v_actor := bpm_core.acting_as(p_tenant_id, p_actor);
   perform bpm_core.check_reason(p_reason);
-  select c.* into r_case from bpm_core.business_case c where c.business_key = p_business_key and c.tenant_id = p_tenant_id for no key update;
+  -- The strongest lock: each start under the key holds the case as what its instance refers to. Those under way are waited for, and seen below; later ones
+  -- wait for this.
+  select c.* into r_case from bpm_core.business_case c where c.business_key = p_business_key and c.tenant_id = p_tenant_id for update;
   if not found then
     perform bpm_core.fail('BP404', format('There is no business case %L.', left(p_business_key, 300)), null, 'See the view bpm.business_case.');
   end if;

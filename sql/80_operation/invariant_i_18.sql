@@ -16,6 +16,10 @@ begin
     left join bpm_core.removed_instance r on r.tenant_id = k.tenant_id and r.id = k.instance_id
     left join bpm_core.workflow_instance w on w.tenant_id = k.tenant_id and w.id = (k.response ->> 'workflow_instance_id')::uuid
     left join bpm_core.signal s on s.tenant_id = k.tenant_id and s.id = (k.response ->> 'signal_id')::uuid
+   -- Or may be: signals are removed the oldest first.
+   cross join lateral (
+     select exists (select from bpm_core.retention_pass r where r.tenant_id = k.tenant_id and r.kind = 'signals')
+            and coalesce((select g.sent_at from bpm_core.signal g where g.tenant_id = k.tenant_id order by g.id limit 1) > k.created_at, true) as removed) o
    cross join lateral (values
      ('the request hash is no sha256', length(k.request_hash) <> 32),
      ('the answer is missing', k.response is null or k.operation = 'start_process' and k.instance_id is null),
@@ -26,7 +30,7 @@ begin
      ('the instance was never started', k.operation = 'start_process' and k.instance_id is not null and p.id is null and r.id is null),
      ('the signal was never sent as the answer says',
       k.operation = 'broadcast_signal' and k.response is not null
-      and (s.id is null or (k.response ->> 'receivers')::integer is distinct from s.receivers))) x(rule, broken)
+      and case when s.id is null then not o.removed else (k.response ->> 'receivers')::integer is distinct from s.receivers end)) x(rule, broken)
    where k.tenant_id = p_tenant_id and x.broken
   union all
   select bpm_core.violation_of('I-18', k.tenant_id, 'idempotency_key', k.operation || ' ' || min(k.key), 'two keys answer with one instance or signal',

@@ -1,6 +1,6 @@
 -- Removes what has had its time in one tenant, one bounded page of it; what is kept for how long is said by the settings retention.*, by default everything for
 -- ever. Call it until the outcome is Done: each call goes on where the last one stopped.
--- p_kind: instances (process instances that ended, with everything in them), events (decided, with their links), messages (expired), traces (what is left of
+-- p_kind: instances (process instances that ended, with everything in them), events (decided, with their links), messages (expired), signals (sent), traces (what is left of
 -- removed instances, when their history is gone).
 -- Returns:  one row: kind, outcome (Off: the settings keep all; Busy: somebody else is at it; More; Done: the end of a pass), removed by this call, rows of each
 --           table; and of the pass so far removed_in_pass, kept (had its time, but has to stay), reasons {reason: how many}, oldest_kept.
@@ -22,9 +22,9 @@ declare
   r_page   record;
 begin
   perform bpm_core.enter_call(p_tenant_id, 'admin');
-  if coalesce(p_kind, '') not in ('instances', 'events', 'messages', 'traces') then
+  if coalesce(p_kind, '') not in ('instances', 'events', 'messages', 'signals', 'traces') then
     perform bpm_core.fail('BP400', format('There is nothing called %L to be removed.', p_kind), jsonb_build_object('kind', p_kind),
-      'It is instances, events, messages or traces.');
+      'It is instances, events, messages, signals or traces.');
   elsif p_limit is null or p_limit not between 1 and 10000 then
     perform bpm_core.fail('BP422', format('The limit must be 1 to 10000, not %s.', coalesce(p_limit::text, 'null')), jsonb_build_object('limit', p_limit));
   end if;

@@ -25,6 +25,8 @@ begin
         from bpm_core.remove_events(v_tenant, p_pass.reached, p_limit, p_cutoff) e;
     when 'messages' then
       select m.next, m.removed into v_next, removed from bpm_core.remove_messages(v_tenant, p_pass.reached, p_limit, p_cutoff) m;
+    when 'signals' then
+      select s.next, s.removed into v_next, removed from bpm_core.remove_signals(v_tenant, p_pass.reached, p_limit, p_cutoff) s;
     when 'traces' then
       select t.next, t.removed into v_next, removed from bpm_core.remove_traces(v_tenant, p_pass.reached, p_limit, p_cutoff) t;
   end case;

@@ -12,6 +12,7 @@ begin
     from (select x.kind, x.tenant_id, max(s.updated_at) as set_at
             from (values ('instances', p_tenant_id, 'retention.instance_days'), ('instances', p_tenant_id, 'retention.process_days'),
                          ('events', p_tenant_id, 'retention.event_days'), ('messages', p_tenant_id, 'retention.event_days'),
+                         ('signals', p_tenant_id, 'retention.event_days'),
                          ('history', '', 'retention.history_months')) x(kind, tenant_id, name)
             join bpm_core.setting s on s.name = x.name
            group by x.kind, x.tenant_id) k

@@ -13,6 +13,7 @@ begin
     when 'events' then p_now - make_interval(days => v_event_days)
     -- A message_id is to be known again as long as an idempotency key.
     when 'messages' then least(p_now - make_interval(days => v_event_days), p_now - (bpm_core.key_expiry(p_now) - p_now))
+    when 'signals' then p_now - make_interval(days => v_event_days)
     when 'traces' then case when bpm_core.setting_value('retention.history_months', 'null') <> 'null' then bpm_core.history_since() end
   end;
 end

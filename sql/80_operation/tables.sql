@@ -33,7 +33,7 @@ comment on column bpm_core.removed_instance.audit_id is 'The row of audit_event 
 
 create table bpm_core.retention_pass (
   tenant_id   text collate "C" not null default '',
-  kind        text collate "C" not null check (kind in ('instances', 'events', 'messages', 'traces', 'history')),
+  kind        text collate "C" not null check (kind in ('instances', 'events', 'messages', 'signals', 'traces', 'history')),
   reached     uuid,
   began_at    timestamptz not null,
   removed     bigint not null default 0,

@@ -16,8 +16,8 @@ as $$
     when 'TaskReassigned' then case p_detail ->> 'delegation' when 'Pending' then 'handed the task on to ' when 'Resolved' then 'handed the task back to '
                                  else 'gave the task to ' end || coalesce(p_detail ->> 'to', 'nobody')
     when 'ApprovalRequested' then 'a decision is asked for'
-    when 'ApprovalVoted' then case p_detail ->> 'vote' when 'Approve' then 'voted for it' else 'voted against it' end
-    when 'ApprovalDecided' then case p_to_state when 'Approved' then 'approved' when 'Rejected' then 'rejected' else 'the time to decide is over' end
+    when 'ApprovalVoted' then case p_detail ->> 'vote' when 'Approve' then 'voted for it' else 'voted against it' end || bpm_core.trail_groups(p_detail)
+    when 'ApprovalDecided' then case p_to_state when 'Approved' then 'approved' when 'Rejected' then 'rejected' else 'the time to decide is over' end || bpm_core.trail_groups(p_detail)
     when 'ApprovalApplied' then 'the decision took effect'
     when 'ApprovalClosed' then 'no decision is needed any more'
     when 'ApprovalReminded' then 'reminded, ' || (p_detail ->> 'reminder')

@@ -62,6 +62,11 @@ class Database:
             self._conn = None
 
 
+def say(began: float, text: str) -> None:
+    """One line of the story, with the time since the beginning."""
+    print(f"{time.monotonic() - began:6.1f} s  {text}", flush=True)
+
+
 @dataclass(slots=True)
 class Stage:
     """Everything that runs. ``tell`` prints a line with the time since the beginning."""
@@ -82,7 +87,7 @@ class Stage:
 
     def tell(self, text: str) -> None:
         """One line of the story."""
-        print(f"{time.monotonic() - self.began:6.1f} s  {text}", flush=True)
+        say(self.began, text)
 
     def start_runner(self) -> None:
         """``pgbpm run`` as anybody would start it."""
@@ -129,7 +134,9 @@ def set_up(folder: Path, began: float) -> Iterator[Stage]:
     for name in ("world.sqlite", "world.sqlite-wal", "world.sqlite-shm", "runner.log"):
         (folder / name).unlink(missing_ok=True)
     config = ServerConfig(port=_free_port(), durable=True)
+    say(began, "making a PostgreSQL of its own …")
     with ephemeral_server(config) as server, _world(folder) as world_url:
+        say(began, "installing the engine in it …")
         with psycopg.connect(server.url, autocommit=True, row_factory=dict_row) as conn:
             migrations.run(conn)
         stage = Stage(folder, server, server.url, world_url, began)

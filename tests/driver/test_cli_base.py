@@ -114,6 +114,21 @@ def test_maintain_keeps_partitions(empty_database: str) -> None:
     rows = answer(result)
     assert len(rows) >= 24
     assert {row["action"] for row in rows} == {"Present"}
+    said = run(empty_database, "maintain").output
+    assert said == f"nothing to do; {len(rows)} months of history are there\n"
+
+
+def test_maintain_tells_of_the_months_it_made(empty_database: str) -> None:
+    run(empty_database, "migrate")
+    with TestDatabase(empty_database).connect() as conn:
+        last = conn.execute(
+            "select max(c.oid::regclass::text) as name from pg_class c where c.relispartition"
+            " and c.relkind = 'r' and c.relname like 'history_event_y%'"
+        ).fetchone()
+        assert last is not None
+        conn.execute(f"drop table {last['name']}")
+    lines = run(empty_database, "maintain").output.splitlines()
+    assert [line.split() for line in lines[2:]] == [[last["name"].split(".")[1], "Created"]]
 
 
 def test_maintain_forgets_expired_keys(empty_database: str) -> None:

@@ -30,7 +30,7 @@ from tests.support.database import TestDatabase
 
 SESSIONS = 3
 GRAPHS_PER_FILE = 10
-ROUNDS = 60
+ROUNDS = 100
 CALM = 15
 """After how many rounds only what must be done is done."""
 

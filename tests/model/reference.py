@@ -177,7 +177,7 @@ class Interpreter:
         self.passed: Counter[str] = Counter()
         self._starved: list[Scope] = []
         self._run([self._born(self.root, graph.start_of(""))])
-        self._turn()
+        self._rest()
 
     @property
     def variables(self) -> dict[str, Any]:
@@ -333,7 +333,15 @@ class Interpreter:
             if decision.node and (token is None or token.alive):
                 leaving += self._begin(decision, token)
         self._run(leaving)
+        self._rest()
+
+    def _rest(self) -> None:
+        """Nothing moves. Conditions that have just turned true take effect in the same command:
+        what they begin beside joins that wait is there before these are asked whether they starve.
+        """
         self._turn()
+        if not self.overdue():
+            self._note_starved()
 
     def _heard(self, node: Node) -> None:
         if node.condition is not None and not node.interrupting:
@@ -523,7 +531,6 @@ class Interpreter:
             leaving = [(t, n) for t, n in leaving if t.alive] + self._end_scopes()
             if not leaving:
                 leaving = self._settle()
-        self._note_starved()
         if not self.tokens and self.status == "Running":
             self.status = "Completed"
 

@@ -348,6 +348,8 @@ def test_a_key_that_somebody_holds(database: TestDatabase) -> None:
         ("select * from bpm.start_process('routed', p_business_key => 'held')", False),
         ("select * from bpm.open_case('held')", False),
         ("select * from bpm.open_case('held')", True),
+        ("select * from bpm.open_case('held'); select * from bpm.close_case('held')", True),
+        ("select * from bpm.close_case('held')", False),
     ],
 )
 def test_a_case_that_somebody_is_making_stops_only_its_events(
@@ -359,8 +361,9 @@ def test_a_case_that_somebody_is_making_stops_only_its_events(
         "select * from bpm.set_routing_rule('r', 't', 'StartProcess', p_process_code => 'routed',"
         " p_business_key_path => 'payload.k')"
     )
-    if closed:
+    if closed or "close_case" in made:
         fresh_database.rows("select * from bpm.open_case('held')")
+    if closed:
         fresh_database.rows("select * from bpm.close_case('held')")
     states = "select provider_event_id as e, dispatch_state || coalesce(reason, '') as s"
     states += " from bpm.event order by 1"
@@ -390,6 +393,68 @@ def test_a_case_that_somebody_is_making_stops_only_its_events(
         ticker.do("select * from bpm.tick()")
         assert {row["s"] for row in ticker.do(states)} == {"Dispatched"}
     assert not fresh_database.rows("select * from bpm.check_invariants()")
+
+
+START_UNDER = "select * from bpm.start_process('jobs', p_business_key => %s)"
+CLOSE = "select * from bpm.close_case(%s)"
+CASE = "select c.state from bpm.business_case c where c.business_key = %s"
+
+
+@pytest.mark.parametrize("first_commits", [True, False])
+@pytest.mark.parametrize("closed_before", [False, True])
+def test_a_start_whose_case_is_being_closed(
+    database: TestDatabase, first_commits: bool, closed_before: bool
+) -> None:
+    """Who closes a case waits for starts under its key that are under way, and sees them."""
+    key = _key("case")
+    database.rows("select * from bpm.open_case(%s)", [key])
+    if closed_before:
+        database.rows(CLOSE, [key])
+    with Session(database) as starter, Session(database) as closer, Session(database) as eye:
+        starter.begin()
+        starter.do(START_UNDER, key)
+        running = closer.start(CLOSE, key)
+        kit.blocked(eye, [closer])
+        (starter.commit if first_commits else starter.rollback)()
+        (answer,) = kit.settled([running])
+        assert _code(answer) == ("BP409" if first_commits else None)
+        assert eye.one(CASE, key)["state"] == ("Open" if first_commits else "Closed")
+    kit.run_out(database, ["job"])
+
+
+@pytest.mark.parametrize("first_commits", [True, False])
+def test_a_case_that_is_closed_while_something_starts(
+    database: TestDatabase, first_commits: bool
+) -> None:
+    """A start under the key of a case that is being closed waits, and opens it again."""
+    key = _key("case")
+    database.rows("select * from bpm.open_case(%s)", [key])
+    with Session(database) as closer, Session(database) as starter, Session(database) as eye:
+        closer.begin()
+        closer.do(CLOSE, key)
+        running = starter.start(START_UNDER, key)
+        kit.blocked(eye, [starter])
+        (closer.commit if first_commits else closer.rollback)()
+        (rows,) = kit.settled([running])
+        assert isinstance(rows, list), rows
+        assert eye.one(CASE, key)["state"] == "Open"
+        opened = "select count(*) as n from bpm_core.audit_event a where a.action = 'OpenCase'"
+        opened += " and a.reason = 'something started under its key' and a.aggregate_id ="
+        opened += " (select c.id::text from bpm_core.business_case c where c.business_key = %s)"
+        assert eye.one(opened, key)["n"] == first_commits
+    kit.run_out(database, ["job"])
+
+
+def test_starts_under_one_case_do_not_wait_for_each_other(database: TestDatabase) -> None:
+    """What keeps a case from being closed keeps nobody from starting under it."""
+    key = _key("case")
+    with Session(database) as one, Session(database, lock_timeout="2s") as other:
+        database.rows("select * from bpm.open_case(%s)", [key])
+        one.begin()
+        one.do(START_UNDER, key)
+        assert other.do(START_UNDER, key)
+        one.commit()
+    kit.run_out(database, ["job"])
 
 
 def test_two_decisions_about_the_same_new_cases(database: TestDatabase) -> None:

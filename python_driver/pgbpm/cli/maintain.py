@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 import click
@@ -19,7 +19,7 @@ from pgbpm.repeat import explain, is_conflict
 Row = dict[str, Any]
 
 _TENANTS = "select t.tenant_id from bpm.tenant t order by t.tenant_id"
-_KINDS = ("instances", "events", "messages", "traces")
+_KINDS = ("instances", "events", "messages", "signals", "traces")
 _REASONS = {
     "busy": "in use just now",
     "command": "a command may still be sent, or nobody knows whether it arrived",
@@ -51,8 +51,9 @@ def maintain(app: App, limit: int, as_json: bool) -> None:
     with app.connect() as conn:
         upkeep = _Upkeep(app, conn, limit)
         rows = [*upkeep.removals(), *upkeep.history(), *upkeep.keys(), *upkeep.events()]
-        rows += upkeep.partitions()
-    emit(rows, as_json, empty="nothing to do")
+        months = list(upkeep.partitions())
+    rows += months if as_json else _made(months)
+    emit(rows, as_json, empty=f"nothing to do; {len(months)} months of history are there")
 
 
 class _Upkeep:
@@ -145,6 +146,11 @@ class _Upkeep:
 
 def _row(what: str, action: str, detail: str = "") -> Row:
     return {"what": what, "action": action, "detail": detail}
+
+
+def _made(months: Sequence[Row]) -> list[Row]:
+    """The months that were made: that the others are there is nothing to tell a person."""
+    return [month for month in months if month["action"] != "Present"]
 
 
 def _month(detail: Row) -> str:

@@ -1,6 +1,6 @@
 -- bpm.start_processes: a batch of starts, each with its outcome.
 begin;
-select plan(40);
+select plan(41);
 select bpm.deploy_bpmn(test.linear('order', 'pack')) is not null as deployed \gset
 select test.deploy('empty', '<endEvent id="end"/>' || test.flows('start>end')) \gset
 
@@ -14,7 +14,7 @@ select s.* from bpm.start_processes('[
   {"code": "order", "version": 7},
   {"code": "order", "variables": 5},
   {"code": "order", "variables": {"a": "__plain:b"}, "idempotency_key": "k3"},
-  {"code": "empty", "version": "1", "variables": null, "business_key": "B", "idempotency_key": null},
+  {"code": "empty", "version": 1, "variables": null, "business_key": "B", "idempotency_key": null},
   {"code": "order"}]') s;
 select is((select array_agg(a.item order by a.item) from answer a), '{1,2,3,4,5,6,7,8,9,10}', 'one row per item, counted from 1');
 select is((select array_agg(a.outcome::text order by a.item) from answer a),
@@ -63,6 +63,7 @@ select throws_ok($$select * from bpm.start_processes('[{"variables": {}}]')$$, '
 select throws_ok($$select * from bpm.start_processes('[{"code": 5}]')$$, 'BP400', null, 'a code that is no text');
 select throws_ok($$select * from bpm.start_processes('[{"code": "order", "varibles": {}}]')$$, 'BP400', null, 'an unknown key');
 select throws_ok($$select * from bpm.start_processes('[{"code": "order", "version": -1}]')$$, 'BP400', null, 'a version below 0');
+select throws_ok($$select * from bpm.start_processes('[{"code": "order", "version": "1"}]')$$, 'BP400', null, 'a version that is a text');
 select throws_ok($$select * from bpm.start_processes('[{"code": "order", "version": 1.5}]')$$, 'BP400', null, 'a version that is no whole number');
 select throws_ok($$select * from bpm.start_processes('[{"code": "order", "business_key": 5}]')$$, 'BP400', null, 'a business key that is no text');
 select throws_ok($$select * from bpm.start_processes('[{"code": "order", "idempotency_key": ["k"]}]')$$, 'BP400', null, 'an idempotency key that is no text');

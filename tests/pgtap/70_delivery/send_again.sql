@@ -1,6 +1,6 @@
 -- bpm.send_again: a second sending that a person wants is a command of its own.
 begin;
-select plan(21);
+select plan(26);
 select kit.deploy_sending('s');
 select kit.sending('s', '{"n": 1}') as wi \gset
 select (c).command_id as id from kit.command(:'wi') c \gset
@@ -37,7 +37,14 @@ select throws_ok(format('select from bpm.send_again(%L, ''thrice'', ''k1'')', :'
 -- A failed one
 select kit.sending('s', '{"n": 2}') as wi \gset
 select kit.mark(:'wi', 'Refused') as _ \gset
-select is((select a.is_new from bpm.send_again((select (c).command_id from kit.command(:'wi') c), 'repaired') a), true, 'one that failed');
+select (c).command_id as failed from kit.command(:'wi') c \gset
+select is((select d.state::text || ' ' || i.state from bpm_core.dead_letter d join bpm_core.incident i on i.id = d.incident_id where d.workflow_instance_id = :'wi'), 'Open Open', 'one that failed is a dead letter');
+select is((select a.is_new from bpm.send_again(:'failed', 'repaired', 'k2', 'ann') a), true, 'it is sent again');
+select is((select d.state || ' ' || d.closed_by || ', ' || i.state || ' ' || i.resolved_by from bpm_core.dead_letter d join bpm_core.incident i on i.id = d.incident_id
+            where d.workflow_instance_id = :'wi'), 'Requeued ann, Resolved ann', 'the dead letter is done with, and so is the incident');
+select is((select h.actor || ' ' || (h.detail ->> 'code') from bpm_core.history_event h where h.workflow_instance_id = :'wi' and h.kind = 'IncidentResolved'), 'ann DeliveryRefused', 'history knows who');
+select is((select a.is_new from bpm.send_again(:'failed', 'repaired', 'k3', 'bob') a), true, 'sent once more');
+select is((select count(*) from bpm_core.history_event h where h.workflow_instance_id = :'wi' and h.kind = 'IncidentResolved'), 1::bigint, 'there is nothing to close any more');
 
 select throws_ok('select from bpm.send_again(''00000000-0000-0000-0000-000000000000'', ''x'')', 'BP404', null, 'no such command');
 select throws_ok(format('select from bpm.send_again(%L, null)', :'id'), 'BP422', null, 'no reason');

@@ -1,6 +1,6 @@
 -- bpm.get_trail: who decided what on which version, and what went out with which receipt.
 begin;
-select plan(22);
+select plan(25);
 select from bpm.register_destination('courier', p_config => '{"url": "http://c.example/"}');
 select kit.deploy('booked',
   '<serviceTask id="a" name="Release" bpm:type="release" bpm:approval="required" bpm:requiredApprovals="2"/><sendTask id="b" bpm:destination="courier"/><endEvent id="end"/>
@@ -27,6 +27,16 @@ select is((select t.what from trail t where t.kind = 'CommandWritten'), 'a comma
 select is((select t.command #>> '{receipt,number}' from trail t where t.kind = 'CommandSent'), 'R-1', 'with which receipt');
 select is((select t.command ->> 'state' from trail t where t.kind = 'CommandWritten'), 'Sent', 'the command as it is now');
 select is((select count(*) from trail t where t.command is not null), 2::bigint, 'and only there');
+
+-- Votes for groups
+select kit.deploy('grouped', '<serviceTask id="a" bpm:type="release" bpm:approval="required" bpm:approverGroups="finance,board" bpm:requiredApprovals="2"/><endEvent id="end"/>
+  <sequenceFlow id="f1" sourceRef="a" targetRef="end"/>');
+select kit.start('grouped', '{}', 'T-2') as wi2 \gset
+select from bpm.decide_approval((kit.approval(:'wi2')).id, 'Approved', null, 'ann', p_groups => '{board,staff}');
+select from bpm.decide_approval((kit.approval(:'wi2')).id, 'Rejected', null, 'bob', p_groups => '{finance,board}');
+select is((select t.actor || ' ' || t.what from bpm.get_trail(p_business_key => 'T-2') t where t.kind = 'ApprovalVoted'), 'ann voted for it for group board', 'for which of the groups that were asked');
+select is((select t.actor || ' ' || t.what from bpm.get_trail(p_business_key => 'T-2') t where t.kind = 'ApprovalDecided'), 'bob rejected for group finance, board', 'also the vote that decides');
+select is((select t.detail -> 'groups' from bpm.get_trail(p_business_key => 'T-2') t where t.kind = 'ApprovalDecided'), '["finance", "board"]', 'for programs, too');
 
 -- Pages, and by instance
 select is((select count(*) from bpm.get_trail(p_business_key => 'T-1', p_limit => 4)), 4::bigint, 'a page');

@@ -1,6 +1,6 @@
 -- bpm.maintain_tenant: process instances that have had their time leave, whole, with what is below them; what must stay stays.
 begin;
-select plan(61);
+select plan(70);
 -- What every call says: outcome, removed, kept and why.
 create function pg_temp.remove(p_kind text default 'instances', p_limit integer default 500) returns text language sql as $$
   select concat_ws(' ', m.outcome, m.removed, m.kept, nullif(m.reasons, '{}')::text) from bpm.maintain_tenant(p_kind, p_limit) m $$;
@@ -158,6 +158,31 @@ select is(pg_temp.remove() || ' ' || pg_temp.remove('events'), 'Done 1 0 Done 1 
 select is((select string_agg(e.provider_event_id, ' ') from bpm.event e), 'e-2', 'one waits');
 select is(pg_temp.remove('messages'), 'Done 1 0', 'a message that reached nobody');
 select is(pg_temp.remove('traces'), 'Off 0 0', 'traces stay as long as history');
+
+-- Signals
+select from bpm.deploy_bpmn('<definitions xmlns="http://www.omg.org/spec/BPMN/20100524/MODEL" targetNamespace="t"><signal id="s" name="alarm"/><process id="listens" isExecutable="true">
+  <startEvent id="start"/><sequenceFlow id="f1" sourceRef="start" targetRef="a"/><intermediateCatchEvent id="a"><signalEventDefinition signalRef="s"/></intermediateCatchEvent>
+  <sequenceFlow id="f2" sourceRef="a" targetRef="end"/><endEvent id="end"/></process></definitions>');
+select s.signal_id as first from bpm.broadcast_signal('alarm', '{"n": 1}', 'key-s1') s \gset
+select is(pg_temp.remove('signals'), 'Done 0 0', 'a signal that was just sent stays');
+select test.start('listens', '{}', 'L-1') as listens \gset
+select from bpm.suspend_process(:'listens');
+select s.signal_id as second, s.receivers from bpm.broadcast_signal('alarm', '{"n": 2}', 'key-s2') s \gset
+select is(:receivers, 1, 'somebody is to hear the second, and is suspended');
+select from bpm.run_until_idle();
+select bpm.advance_clock('1 second') \g /dev/null
+select from bpm.broadcast_signal('alarm', '{"n": 3}', 'key-s3');
+delete from bpm_core.inbox i where i.kind = 'Signal' and (select g.payload from bpm_core.signal g where g.id = (i.payload ->> 'signal')::uuid) = '{"n": 3}';
+select bpm.advance_clock('91 days') \g /dev/null
+select is(pg_temp.remove('signals', 1), 'More 1 0', 'the first has had its time');
+select is(pg_temp.remove('signals', 1), 'Done 0 0', 'the second is still to be heard, and what came after it stays behind it');
+select is(test.broken(), '{}', 'a key whose signal is gone still answers');
+select is((select s.signal_id from bpm.broadcast_signal('alarm', '{"n": 2}', 'key-s2') s where not s.is_new), :'second'::uuid, 'as do those that are there');
+select from bpm.resume_process(:'listens');
+select from bpm.run_until_idle();
+select is(test.status(:'listens'), 'Completed', 'it is heard when its receiver goes on');
+select is(pg_temp.remove('signals'), 'Done 2 0', 'then both go');
+select is(test.broken(), '{}', 'nothing is broken');
 select is(test.broken(), '{}', 'nothing is broken');
 
 -- Refused
