@@ -17,7 +17,6 @@ set jit = off
 as $$
 declare
   v_now       timestamptz;
-  v_is_plain  boolean;
   v_slots     bpm_core.claim_slot[];
   v_claimed   bpm_core.claimed_task[];
   v_suspended boolean;
@@ -25,8 +24,7 @@ begin
   if not bpm_core.enter_call(p_tenant_id, 'worker') then
     return;
   end if;
-  v_is_plain := bpm_core.is_usual_claim(p_worker, p_types, p_limit, p_lease) and p_request_id is null;
-  if not v_is_plain then
+  if not bpm_core.is_usual_claim(p_worker, p_types, p_limit, p_lease, p_request_id) then
     perform bpm_core.check_claim(p_worker, p_types, p_limit, p_lease, p_request_id);
   end if;
   if p_request_id is not null then
@@ -40,11 +38,11 @@ begin
     end if;
   end if;
   v_now := bpm_core.now();
-  if v_is_plain and p_positions ? '' then
+  if p_request_id is null and p_positions ? '' then
     v_slots := bpm_core.quick_slots(p_types, p_positions -> '', v_now);
   end if;
   if v_slots is not null then
-    -- claim_ready_tasks without lease, request id and quotas, in place: its call would be a tenth of a small claim. In the order picked, since the loop over it is the only plan there is.
+    -- claim_ready_tasks without request id and quotas, in place: its call would be a tenth of a small claim. In the order picked, since the loop over it is the only plan there is.
     with picked as materialized (
       select c.tenant_id, c.id
         from unnest(v_slots) s
@@ -61,7 +59,7 @@ begin
     leased as (
       update bpm_core.task_instance t
          set state = 'Executing', attempt = t.attempt + 1, fencing_token = t.fencing_token + 1, worker_id = p_worker, claimed_at = v_now,
-             lease_until = v_now + t.lease, claim_request_id = null, type_slot = null, tenant_slot = null
+             lease_until = v_now + coalesce(p_lease, t.lease), claim_request_id = null, type_slot = null, tenant_slot = null
         from picked p
        where t.tenant_id = p.tenant_id and t.id = p.id
       returning t.tenant_id, t.id, t.workflow_instance_id, t.scope_id, t.node_id, t.task_type, t.available_at, t.attempt, t.fencing_token, t.lease_until, t.input,

@@ -1,9 +1,8 @@
 -- The ordinary step, in one statement. Locks all instances and tasks of the items and takes the answers whose task is leased under the fencing token shown and whose token goes along a direct
--- flow (direct_flows), stores them, patches their instance and moves the token to its next task or end. The same rows as accept_answers, continue_accepted and the
--- functions of the nodes would write; one such statement costs half of theirs. A lock gives the row as it is once it was had, and updates follow rows that changed
--- meanwhile, so that nothing here decides upon what was before the wait; graphs never change.
--- Left alone, for the general way: whatever else; instances with several answers in this call, whose patches merge in the order of their items; and all, where
--- this raises.
+-- flow (direct_flows), stores them, patches their instance and moves the token to its next task or end. The same rows as accept_answers, continue_accepted and the functions of the nodes
+-- would write, at half the cost. A lock gives the row as it is once it was had, and updates follow rows that changed meanwhile, so that nothing here decides upon what was before the wait;
+-- graphs never change.
+-- Left alone, for the general way: whatever else; instances with several answers in this call, whose patches merge in the order of their items; and all, where this raises.
 -- Returns:  step[], in no order.
 -- Writes:   task_instance, execution, result, history_event, workflow_instance, token, the next task_instance; what end_instances writes.
 -- Locks:    workflow_instance, then task_instance, each sorted.
@@ -28,8 +27,7 @@ begin
                 from (select p_tenant_id as tenant_id, i.n::integer as item, i.item as answer, (i.item ->> 'task_id')::uuid as task_id,
                              coalesce(i.item -> 'variables', '{}') as variables, bpm_core.small_text(coalesce(i.item -> 'variables', '{}')) as said
                         from jsonb_array_elements(p_items) with ordinality i(item, n) offset 0) a
-               cross join lateral (
-                 select t.workflow_instance_id from bpm_core.task_instance t where t.tenant_id = a.tenant_id and t.id = a.task_id offset 0) t
+               cross join lateral (select t.workflow_instance_id from bpm_core.task_instance t where t.tenant_id = a.tenant_id and t.id = a.task_id offset 0) t
                order by t.workflow_instance_id offset 0) k
        cross join lateral (
          select w.status, w.workflow_version_id, w.live_tokens from bpm_core.workflow_instance w
@@ -49,10 +47,7 @@ begin
                             where f.tenant_id = k.tenant_id and f.workflow_version_id = k.workflow_version_id and f.source_id = t.node_id
                             order by f.ord limit 1) f  -- the only one where it is direct; a fork of thousands is not read
        where k.answers = 1 and k.status = 'Running' and t.is_ordinary and f.is_direct and t.state = 'Executing' and t.lease_until > t.at
-         -- The form of the item, in as few words as will do: what is written otherwise is read by the general way.
-         and k.answer ->> 'task_id' = t.id::text and (k.answer -> 'fencing_token')::text = t.fencing_token::text
-         and k.answer - '{task_id,fencing_token,variables,result}'::text[] = '{}' and bpm_core.looks_plain(k.variables, k.said)
-         and (coalesce(pg_column_size(k.answer -> 'result'), 0) <= 1000 or bpm_core.result_fault(k.answer -> 'result') is null)),
+         and bpm_core.is_plain_answer(k.answer, t.id, t.fencing_token, k.variables, k.said)),
     done as (
       update bpm_core.task_instance t set state = 'Completed' from held h
        where t.tenant_id = h.tenant_id and t.id = h.id),
