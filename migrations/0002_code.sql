@@ -20431,7 +20431,6 @@ set jit = off
 as $$
 declare
   v_now       timestamptz;
-  v_is_plain  boolean;
   v_slots     bpm_core.claim_slot[];
   v_claimed   bpm_core.claimed_task[];
   v_suspended boolean;
@@ -20439,8 +20438,7 @@ begin
   if not bpm_core.enter_call(p_tenant_id, 'worker') then
     return;
   end if;
-  v_is_plain := bpm_core.is_usual_claim(p_worker, p_types, p_limit, p_lease) and p_request_id is null;
-  if not v_is_plain then
+  if not bpm_core.is_usual_claim(p_worker, p_types, p_limit, p_lease, p_request_id) then
     perform bpm_core.check_claim(p_worker, p_types, p_limit, p_lease, p_request_id);
   end if;
   if p_request_id is not null then
@@ -20454,11 +20452,11 @@ begin
     end if;
   end if;
   v_now := bpm_core.now();
-  if v_is_plain and p_positions ? '' then
+  if p_request_id is null and p_positions ? '' then
     v_slots := bpm_core.quick_slots(p_types, p_positions -> '', v_now);
   end if;
   if v_slots is not null then
-    -- claim_ready_tasks without lease, request id and quotas, in place: its call would be a tenth of a small claim. In the order picked, since the loop over it is the only plan there is.
+    -- claim_ready_tasks without request id and quotas, in place: its call would be a tenth of a small claim. In the order picked, since the loop over it is the only plan there is.
     with picked as materialized (
       select c.tenant_id, c.id
         from unnest(v_slots) s
@@ -20475,7 +20473,7 @@ begin
     leased as (
       update bpm_core.task_instance t
          set state = 'Executing', attempt = t.attempt + 1, fencing_token = t.fencing_token + 1, worker_id = p_worker, claimed_at = v_now,
-             lease_until = v_now + t.lease, claim_request_id = null, type_slot = null, tenant_slot = null
+             lease_until = v_now + coalesce(p_lease, t.lease), claim_request_id = null, type_slot = null, tenant_slot = null
         from picked p
        where t.tenant_id = p.tenant_id and t.id = p.id
       returning t.tenant_id, t.id, t.workflow_instance_id, t.scope_id, t.node_id, t.task_type, t.available_at, t.attempt, t.fencing_token, t.lease_until, t.input,
@@ -21682,15 +21680,29 @@ as $$
               else false end
 $$;
 
+-- from 50_work/is_plain_answer.sql
+-- Is this item of complete_tasks, found to name this task, of the plainest form: the ids as we write them, no keys but these, nothing that needs a closer look? In as few words as will do, each of them
+-- made ready with every call; what is written otherwise is read by the general way (read_answer). Inlined into its caller.
+-- p_text: the small_text of the variables.
+-- Returns:  boolean.
+create or replace function bpm_core.is_plain_answer(p_item jsonb, p_task_id uuid, p_fencing_token bigint, p_variables jsonb, p_text text)
+returns boolean
+language sql stable
+as $$
+  select p_item ->> 'task_id' = p_task_id::text and (p_item -> 'fencing_token')::text = p_fencing_token::text
+         and p_item - '{task_id,fencing_token,variables,result}'::text[] = '{}' and bpm_core.looks_plain(p_variables, p_text)
+         and (coalesce(pg_column_size(p_item -> 'result'), 0) <= 1000 or bpm_core.result_fault(p_item -> 'result') is null)
+$$;
+
 -- from 50_work/is_usual_claim.sql
 -- Are these arguments every claim takes, of the kind most have? check_claim knows the others, and what is wrong with them. Inlined into its caller: one condition, without a
 -- query, costs a tenth of what a function of its own would.
 -- Returns:  boolean.
-create or replace function bpm_core.is_usual_claim(p_worker text, p_types text[], p_limit integer, p_lease interval)
+create or replace function bpm_core.is_usual_claim(p_worker text, p_types text[], p_limit integer, p_lease interval, p_request_id text)
 returns boolean
 language sql immutable parallel safe
 as $$
-  select coalesce(length(btrim(p_worker)) between 1 and 200 and p_limit between 1 and 1000 and p_lease is null
+  select coalesce(length(btrim(p_worker)) between 1 and 200 and p_limit between 1 and 1000 and p_lease is null and p_request_id is null
                   and cardinality(p_types) between 1 and 3 and array_position(p_types, null) is null and 'bpm:user' <> all (p_types)
                   and (p_types[1] = any (p_types[2:3]) or p_types[2] = p_types[3]) is not true, false)
 $$;
@@ -23196,11 +23208,10 @@ $$;
 
 -- from 50_work/take_direct_steps.sql
 -- The ordinary step, in one statement. Locks all instances and tasks of the items and takes the answers whose task is leased under the fencing token shown and whose token goes along a direct
--- flow (direct_flows), stores them, patches their instance and moves the token to its next task or end. The same rows as accept_answers, continue_accepted and the
--- functions of the nodes would write; one such statement costs half of theirs. A lock gives the row as it is once it was had, and updates follow rows that changed
--- meanwhile, so that nothing here decides upon what was before the wait; graphs never change.
--- Left alone, for the general way: whatever else; instances with several answers in this call, whose patches merge in the order of their items; and all, where
--- this raises.
+-- flow (direct_flows), stores them, patches their instance and moves the token to its next task or end. The same rows as accept_answers, continue_accepted and the functions of the nodes
+-- would write, at half the cost. A lock gives the row as it is once it was had, and updates follow rows that changed meanwhile, so that nothing here decides upon what was before the wait;
+-- graphs never change.
+-- Left alone, for the general way: whatever else; instances with several answers in this call, whose patches merge in the order of their items; and all, where this raises.
 -- Returns:  step[], in no order.
 -- Writes:   task_instance, execution, result, history_event, workflow_instance, token, the next task_instance; what end_instances writes.
 -- Locks:    workflow_instance, then task_instance, each sorted.
@@ -23225,8 +23236,7 @@ begin
                 from (select p_tenant_id as tenant_id, i.n::integer as item, i.item as answer, (i.item ->> 'task_id')::uuid as task_id,
                              coalesce(i.item -> 'variables', '{}') as variables, bpm_core.small_text(coalesce(i.item -> 'variables', '{}')) as said
                         from jsonb_array_elements(p_items) with ordinality i(item, n) offset 0) a
-               cross join lateral (
-                 select t.workflow_instance_id from bpm_core.task_instance t where t.tenant_id = a.tenant_id and t.id = a.task_id offset 0) t
+               cross join lateral (select t.workflow_instance_id from bpm_core.task_instance t where t.tenant_id = a.tenant_id and t.id = a.task_id offset 0) t
                order by t.workflow_instance_id offset 0) k
        cross join lateral (
          select w.status, w.workflow_version_id, w.live_tokens from bpm_core.workflow_instance w
@@ -23246,10 +23256,7 @@ begin
                             where f.tenant_id = k.tenant_id and f.workflow_version_id = k.workflow_version_id and f.source_id = t.node_id
                             order by f.ord limit 1) f  -- the only one where it is direct; a fork of thousands is not read
        where k.answers = 1 and k.status = 'Running' and t.is_ordinary and f.is_direct and t.state = 'Executing' and t.lease_until > t.at
-         -- The form of the item, in as few words as will do: what is written otherwise is read by the general way.
-         and k.answer ->> 'task_id' = t.id::text and (k.answer -> 'fencing_token')::text = t.fencing_token::text
-         and k.answer - '{task_id,fencing_token,variables,result}'::text[] = '{}' and bpm_core.looks_plain(k.variables, k.said)
-         and (coalesce(pg_column_size(k.answer -> 'result'), 0) <= 1000 or bpm_core.result_fault(k.answer -> 'result') is null)),
+         and bpm_core.is_plain_answer(k.answer, t.id, t.fencing_token, k.variables, k.said)),
     done as (
       update bpm_core.task_instance t set state = 'Completed' from held h
        where t.tenant_id = h.tenant_id and t.id = h.id),
