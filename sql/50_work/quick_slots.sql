@@ -14,13 +14,13 @@ declare
   v_type  text;
   v_slots bpm_core.claim_slot[];
 begin
-  v_until := p_mark ->> 'until';
+  v_until := (p_mark ->> 'until')::timestamptz;
   if (v_heads ?& p_types and p_now between v_until - interval '100 milliseconds' and v_until) is not true then
     return null;
   end if;
-  v_level := p_mark ->> 'level';
+  v_level := (p_mark ->> 'level')::smallint;
   foreach v_type in array p_types loop
-    v_slots := v_slots || row(v_type, v_level, v_heads -> v_type ->> 0, v_heads -> v_type ->> 1, null, null, null)::bpm_core.claim_slot;
+    v_slots := v_slots || row(v_type, v_level, (v_heads -> v_type ->> 0)::timestamptz, (v_heads -> v_type ->> 1)::uuid, null, null, null)::bpm_core.claim_slot;
   end loop;
   return v_slots;
 exception
