@@ -34,6 +34,8 @@ MARK = 0.1
 HELD = 2.0
 """How long positions may not look back while somebody holds the horizon, with some room."""
 WORKERS = 5
+ENOUGH = 300
+"""How many tasks may be ready before nothing more is started."""
 
 TYPES = ("qa", "qb", "qc", "qd", "qe")
 # qd has two levels, so that claims of it leave no mark; qe has one, but another than the rest.
@@ -90,6 +92,7 @@ class Rough:
         self.completed: dict[str, tuple[str, int]] = {}
         self.suspended: dict[str, object] = {}
         self.end = 0.0
+        self.waiting = 0
         self.spared = 0
 
     def run(self) -> None:
@@ -141,7 +144,8 @@ class Rough:
     def starter(self, session: Session, chance: random.Random) -> None:
         """Starts, sometimes more, sometimes less than the workers do meanwhile."""
         while self.goes_on:
-            self.crowd.call(session, "select from bpm.start_processes(%s)", self.items(chance))
+            if self.waiting < ENOUGH:
+                self.crowd.call(session, "select from bpm.start_processes(%s)", self.items(chance))
             self.crowd.finished.wait(chance.choice([0.0, 0.005, 0.03]))
 
     def late_starter(self, session: Session, chance: random.Random) -> None:
@@ -169,6 +173,8 @@ class Rough:
             )
             if rows:
                 positions = rows[0]["positions"]
+                ready = self.crowd.call(session, READY, list(TYPES))
+                self.waiting = len(ready or [])
                 for kind, done in rows[0]["done"].items():
                     self.crowd.count(f"tick {kind}", done)
             self.crowd.finished.wait(0.01)
@@ -273,7 +279,7 @@ class Worker:
         if chance.random() < 0.1:
             types = chance.sample(types, chance.randint(1, len(types)))
         limit = 1 if chance.random() < 0.5 else chance.randint(1, 20)
-        lease = chance.choice(["1 second", "10 minutes"])
+        lease = chance.choice([None, None, "1 second", "10 minutes"])
         self.claims += 1
         request = f"{rough.seed}-{self.claims}" if chance.random() < 0.3 else None
         held_back = dict(rough.suspended)
@@ -281,7 +287,8 @@ class Worker:
             session, CLAIM, self.name, types, limit, lease, request, positions
         )  # fmt: skip
         if rows is None:
-            rough.crowd.wrong.append("a claim was refused")
+            if not rough.crowd.over:
+                rough.crowd.wrong.append("a claim was refused")
             return
         self.positions, tasks = rows[0]["positions"], rows[0]["tasks"]
         self.earlier = [*self.earlier[-5:], self.positions]
@@ -320,8 +327,9 @@ class Worker:
             return
         if draw < 0.6:
             items = [load.completed(task) for task in tasks]
-            for row in self.rough.crowd.call(session, COMPLETE, json.dumps(items)) or []:
-                self.told(tasks, row)
+            rows = self.rough.crowd.call(session, COMPLETE, json.dumps(items))
+            for task, row in zip(tasks, rows or [], strict=rows is not None):
+                self.told(task, row)
             return
         if draw < 0.75:
             items = [{**item, "error": "bad luck", "retry_in_seconds": 0} for item in held]
@@ -334,14 +342,14 @@ class Worker:
         for row in self.rough.crowd.call(session, query, json.dumps(items)) or []:
             self.rough.crowd.count(f"{query.split('.')[1].split('(')[0]} {row['outcome']}")
 
-    def told(self, tasks: list[Row], row: Row) -> None:
+    def told(self, task: Row, row: Row) -> None:
         """A task is completed once, by one who holds it."""
         self.rough.crowd.count(f"complete {row['outcome']}")
         if row["outcome"] == "Completed":
-            (fence,) = {t["fencing_token"] for t in tasks if t["task_id"] == str(row["task_id"])}
-            by = self.rough.completed.setdefault(str(row["task_id"]), (self.name, fence))
-            if by != (self.name, fence):
-                self.rough.crowd.wrong.append(f"completed by {by} and by {(self.name, fence)}")
+            who = (self.name, task["fencing_token"])
+            by = self.rough.completed.setdefault(task["task_id"], who)
+            if by != who or str(row["task_id"]) != task["task_id"]:
+                self.rough.crowd.wrong.append(f"{row} completed by {by} and by {who}")
 
     # -- quiet ----------------------------------------------------------------------------------
 
@@ -353,9 +361,7 @@ class Worker:
             if session.do(ELSEWHERE):
                 bound = HELD
             limit, now = chance.randint(1, 20), time.monotonic()
-            (row,) = session.do(
-                CLAIM, self.name, self.types, limit, "10 minutes", None, self.positions
-            )
+            (row,) = session.do(CLAIM, self.name, self.types, limit, None, None, self.positions)
             self.positions = row["positions"]
             self.check(row["tasks"], self.types, limit)
             self.kept += row["tasks"]
@@ -376,9 +382,7 @@ class Worker:
         while True:
             held = session.do(ELSEWHERE)
             session.begin()
-            (row,) = session.do(
-                CLAIM, self.name, self.types, 1000, "10 minutes", None, self.positions
-            )
+            (row,) = session.do(CLAIM, self.name, self.types, 1000, None, None, self.positions)
             session.rollback()
             missing = wanted - {task["task_id"] for task in row["tasks"]}
             if not missing or not held or time.monotonic() > end:
