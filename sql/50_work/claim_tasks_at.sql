@@ -64,7 +64,7 @@ begin
     v_suspended := exists (select from unnest(v_claimed) c where c.suspended);
     positions := bpm_core.close_slots(v_scans, v_claimed, v_exhausted, v_limited, v_now, bpm_core.now());
     if not v_exhausted and v_slots[1].priority_level = v_slots[cardinality(v_slots)].priority_level and v_slots[1].quotas is null then
-      positions := bpm_core.mark_quick(positions, v_slots, v_now);
+      positions := bpm_core.mark_quick(positions, v_slots, v_claimed[cardinality(v_claimed)], v_now);
     end if;
   end if;
   if v_claimed = '{}' then
