@@ -20,7 +20,7 @@ begin
 end
 $$;
 alter table bare.workflow_instance add foreign key (tenant_id, process_instance_id) references bare.process_instance;
-alter table bare.token add foreign key (tenant_id, workflow_instance_id) references bare.workflow_instance;
+alter table bare.token add foreign key (tenant_id, workflow_instance_id) references bare.workflow_instance (tenant_id, id);
 
 create function bare.start(p_count integer, p_variables jsonb)
 returns integer

@@ -79,7 +79,7 @@ create table bpm_core.history_event (
   to_state             text,
   actor                text,
   detail               jsonb,
-  primary key (tenant_id, workflow_instance_id, seq, at)
+  primary key (workflow_instance_id, seq, at, tenant_id)
 ) partition by range (at);
 comment on table bpm_core.history_event is
   'Every change of instance, token, timer, decision and delivery, written in the transaction of the change; never updated. Per instance seq is commit order: it is drawn under the instance lock.';
@@ -919,7 +919,7 @@ create table bpm_core.workflow_instance (
   variables           jsonb not null default '{}',
   created_at          timestamptz not null,
   ended_at            timestamptz,
-  primary key (tenant_id, id),
+  primary key (id, tenant_id),
   foreign key (tenant_id, process_instance_id) references bpm_core.process_instance,
   foreign key (tenant_id, workflow_version_id) references bpm_core.workflow_version,
   unique (process_instance_id, binding_key, trigger_key, tenant_id),
@@ -940,7 +940,7 @@ create table bpm_core.instance_migration (
   to_version_id        uuid not null,
   migrated_at          timestamptz not null,
   primary key (tenant_id, workflow_instance_id, seq),
-  foreign key (tenant_id, workflow_instance_id) references bpm_core.workflow_instance,
+  foreign key (tenant_id, workflow_instance_id) references bpm_core.workflow_instance (tenant_id, id),
   foreign key (tenant_id, from_version_id) references bpm_core.workflow_version,
   foreign key (tenant_id, to_version_id) references bpm_core.workflow_version
 );
@@ -962,7 +962,7 @@ create table bpm_core.scope (
   output               jsonb,
   state                text not null default 'Open' check (state in ('Open', 'Completed', 'Cancelled')),
   primary key (tenant_id, id),
-  foreign key (tenant_id, workflow_instance_id) references bpm_core.workflow_instance,
+  foreign key (tenant_id, workflow_instance_id) references bpm_core.workflow_instance (tenant_id, id),
   check (state = 'Open' or live_tokens = 0)
 ) with (fillfactor = 80, autovacuum_vacuum_scale_factor = 0.02, autovacuum_vacuum_insert_scale_factor = 0.1);
 create index scope_of_instance on bpm_core.scope (workflow_instance_id);
@@ -993,7 +993,7 @@ create table bpm_core.multi_instance (
   output_bytes         bigint not null default 0,
   declared             jsonb not null default '{}' check (jsonb_typeof(declared) = 'object'),
   primary key (tenant_id, host_token_id),
-  foreign key (tenant_id, workflow_instance_id) references bpm_core.workflow_instance,
+  foreign key (tenant_id, workflow_instance_id) references bpm_core.workflow_instance (tenant_id, id),
   check (created between done and total)
 ) with (fillfactor = 60, autovacuum_vacuum_scale_factor = 0.02);
 create index multi_instance_of_instance on bpm_core.multi_instance (workflow_instance_id);
@@ -1039,8 +1039,8 @@ create table bpm_core.token (
   parallel_group_id    uuid,
   ready_at             timestamptz,
   updated_at           timestamptz not null,
-  primary key (tenant_id, id),
-  foreign key (tenant_id, workflow_instance_id) references bpm_core.workflow_instance,
+  primary key (id, tenant_id),
+  foreign key (tenant_id, workflow_instance_id) references bpm_core.workflow_instance (tenant_id, id),
   check ((state = 'Ready') = (ready_at is not null))
 ) with (fillfactor = 75, autovacuum_vacuum_scale_factor = 0.02, autovacuum_vacuum_insert_scale_factor = 0.1, autovacuum_vacuum_cost_delay = 0);
 create index token_of_instance on bpm_core.token (workflow_instance_id);
@@ -1112,7 +1112,7 @@ create table bpm_core.compensation_record (
   handler_scope_id     uuid,
   ended_at             timestamptz,
   primary key (tenant_id, id),
-  foreign key (tenant_id, workflow_instance_id) references bpm_core.workflow_instance,
+  foreign key (tenant_id, workflow_instance_id) references bpm_core.workflow_instance (tenant_id, id),
   unique (workflow_instance_id, position, tenant_id),
   check ((status = 'Pending') = (ended_at is null)),
   check (handler_scope_id is null or thrower_token_id is not null)
@@ -1263,7 +1263,7 @@ create table bpm_core.incident (
   resolved_at          timestamptz,
   resolved_by          text,
   primary key (tenant_id, id),
-  foreign key (tenant_id, workflow_instance_id) references bpm_core.workflow_instance,
+  foreign key (tenant_id, workflow_instance_id) references bpm_core.workflow_instance (tenant_id, id),
   check ((state = 'Resolved') = (resolved_at is not null and resolved_by is not null))
 ) with (autovacuum_vacuum_scale_factor = 0.05, autovacuum_vacuum_insert_scale_factor = 0.1);
 create index incident_of_instance on bpm_core.incident (workflow_instance_id);
@@ -1343,7 +1343,7 @@ create table bpm_core.task_instance (
   checks_result        boolean check (checks_result),
   type_slot            integer,
   tenant_slot          integer,
-  primary key (tenant_id, id),
+  primary key (id, tenant_id),
   check (state <> 'Executing' or (worker_id is not null and lease_until is not null and claimed_at is not null)),
   check (state not in ('Ready', 'Held') or (worker_id is null and lease_until is null and claimed_at is null)),
   check (attempt <= max_attempts),
@@ -1402,7 +1402,7 @@ create table bpm_core.task_comment (
   said             text not null check (length(said) between 1 and 4000),
   created_at       timestamptz not null,
   primary key (tenant_id, id),
-  foreign key (tenant_id, task_instance_id) references bpm_core.task_instance
+  foreign key (tenant_id, task_instance_id) references bpm_core.task_instance (tenant_id, id)
 ) with (autovacuum_vacuum_scale_factor = 0.05, autovacuum_vacuum_insert_scale_factor = 0.1);
 create index task_comment_of_task on bpm_core.task_comment (task_instance_id, id);
 comment on table bpm_core.task_comment is 'What people say about a user task. Append-only.';
@@ -1419,7 +1419,7 @@ create table bpm_core.execution (
   state            bpm_core.execution_state not null,
   outcome          bpm.outcome not null,
   error            jsonb,
-  primary key (tenant_id, task_instance_id, attempt)
+  primary key (task_instance_id, attempt, tenant_id)
 ) with (autovacuum_vacuum_scale_factor = 0.05, autovacuum_vacuum_insert_scale_factor = 0.1);
 comment on table bpm_core.execution is 'An attempt that ended. While it runs it lives on its task row; the view bpm.execution shows both.';
 comment on column bpm_core.execution.outcome is 'The answer its worker got; a repeated call gets it again.';
@@ -1434,7 +1434,7 @@ create table bpm_core.result (
   content_hash     bytea not null,
   created_by       text not null,
   created_at       timestamptz not null,
-  primary key (tenant_id, task_instance_id, attempt)
+  primary key (task_instance_id, attempt, tenant_id)
 ) with (autovacuum_vacuum_scale_factor = 0.05, autovacuum_vacuum_insert_scale_factor = 0.1);
 comment on table bpm_core.result is 'What an attempt gave back and was accepted. Append-only.';
 
@@ -1451,7 +1451,7 @@ create table bpm_core.rejected_result (
   primary key (tenant_id, task_instance_id, attempt, content_hash)
 ) with (autovacuum_vacuum_scale_factor = 0.05, autovacuum_vacuum_insert_scale_factor = 0.1);
 comment on table bpm_core.rejected_result is 'What an attempt gave back that does not meet the result schema of its task: kept, with why, and never applied. Beside result, not in it: an attempt may be rejected several times before it is accepted once, and whatever refers to a result refers to an accepted one.';
-alter table bpm_core.fact add foreign key (tenant_id, task_instance_id, attempt) references bpm_core.result;
+alter table bpm_core.fact add foreign key (tenant_id, task_instance_id, attempt) references bpm_core.result (tenant_id, task_instance_id, attempt);
 
 create table bpm_core.task_evidence (
   tenant_id        text collate "C" not null default '',
@@ -1459,7 +1459,7 @@ create table bpm_core.task_evidence (
   evidence_id      uuid not null,
   created_at       timestamptz not null,
   primary key (tenant_id, task_instance_id, evidence_id),
-  foreign key (tenant_id, task_instance_id) references bpm_core.task_instance,
+  foreign key (tenant_id, task_instance_id) references bpm_core.task_instance (tenant_id, id),
   foreign key (tenant_id, evidence_id) references bpm_core.evidence
 ) with (autovacuum_vacuum_scale_factor = 0.05, autovacuum_vacuum_insert_scale_factor = 0.1);
 create index task_evidence_of_evidence on bpm_core.task_evidence (evidence_id);
@@ -1471,7 +1471,7 @@ create table bpm_core.result_evidence (
   attempt          integer not null,
   evidence_id      uuid not null,
   primary key (tenant_id, task_instance_id, attempt, evidence_id),
-  foreign key (tenant_id, task_instance_id, attempt) references bpm_core.result,
+  foreign key (tenant_id, task_instance_id, attempt) references bpm_core.result (tenant_id, task_instance_id, attempt),
   foreign key (tenant_id, evidence_id) references bpm_core.evidence
 ) with (autovacuum_vacuum_scale_factor = 0.05, autovacuum_vacuum_insert_scale_factor = 0.1);
 create index result_evidence_of_evidence on bpm_core.result_evidence (evidence_id);
@@ -1495,7 +1495,7 @@ create table bpm_core.dead_letter (
   closed_by            text,
   closed_at            timestamptz,
   primary key (tenant_id, id),
-  foreign key (tenant_id, workflow_instance_id) references bpm_core.workflow_instance,
+  foreign key (tenant_id, workflow_instance_id) references bpm_core.workflow_instance (tenant_id, id),
   check ((state = 'Open') = (closed_by is null and closed_at is null)),
   check ((kind = 'Event') = (event_id is not null) and (kind = 'Event') = (workflow_instance_id is null))
 ) with (autovacuum_vacuum_scale_factor = 0.05, autovacuum_vacuum_insert_scale_factor = 0.1);
@@ -1547,7 +1547,7 @@ create table bpm_core.approval_record (
   claimed_by           text[] not null default '{}',
   primary key (tenant_id, id),
   unique (workflow_instance_id, node_id, token_id, visit, tenant_id),
-  foreign key (tenant_id, workflow_instance_id) references bpm_core.workflow_instance,
+  foreign key (tenant_id, workflow_instance_id) references bpm_core.workflow_instance (tenant_id, id),
   check ((status in ('Approved', 'Rejected', 'Expired')) = (decided_by is not null and decided_at is not null)),
   check (effect = 'Pending' or status <> 'Pending'),
   check (due_at is not distinct from least(expires_at, remind_at, escalate_at)),
@@ -1610,7 +1610,7 @@ create table bpm_core.review (
   superseded_by        uuid,
   created_at           timestamptz not null,
   primary key (tenant_id, id),
-  foreign key (tenant_id, task_instance_id, attempt) references bpm_core.result,
+  foreign key (tenant_id, task_instance_id, attempt) references bpm_core.result (tenant_id, task_instance_id, attempt),
   foreign key (tenant_id, superseded_by) references bpm_core.review,
   check ((state = 'Decided') = (decision is not null and actor is not null and decided_at is not null)),
   check ((state = 'Superseded') = (superseded_by is not null))
@@ -1687,7 +1687,7 @@ create table bpm_core.outbox (
   ended_at             timestamptz,
   primary key (tenant_id, id),
   unique (command_id, tenant_id),
-  foreign key (tenant_id, workflow_instance_id) references bpm_core.workflow_instance,
+  foreign key (tenant_id, workflow_instance_id) references bpm_core.workflow_instance (tenant_id, id),
   check ((state in ('Sending', 'Reconciling')) = (worker_id is not null and lease_until is not null)),
   check ((state in ('Sent', 'Failed', 'Cancelled')) = (ended_at is not null)),
   check (state not in ('Sent', 'Unknown', 'Reconciling', 'Manual') or first_sent_at is not null),
@@ -1926,7 +1926,7 @@ create table bpm_core.task_event (
   at               timestamptz not null,
   primary key (tenant_id, event_id, task_instance_id),
   foreign key (tenant_id, event_id) references bpm_core.event,
-  foreign key (tenant_id, task_instance_id) references bpm_core.task_instance
+  foreign key (tenant_id, task_instance_id) references bpm_core.task_instance (tenant_id, id)
 ) with (autovacuum_vacuum_scale_factor = 0.05, autovacuum_vacuum_insert_scale_factor = 0.1);
 create index task_event_of_task on bpm_core.task_event (task_instance_id);
 comment on table bpm_core.task_event is 'Which tasks somebody attached an event to: what their worker should know of.';

@@ -29,7 +29,7 @@ create table bpm_core.history_event (
   to_state             text,
   actor                text,
   detail               jsonb,
-  primary key (tenant_id, workflow_instance_id, seq, at)
+  primary key (workflow_instance_id, seq, at, tenant_id)
 ) partition by range (at);
 comment on table bpm_core.history_event is
   'Every change of instance, token, timer, decision and delivery, written in the transaction of the change; never updated. Per instance seq is commit order: it is drawn under the instance lock.';

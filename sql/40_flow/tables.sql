@@ -205,7 +205,7 @@ create table bpm_core.workflow_instance (
   variables           jsonb not null default '{}',
   created_at          timestamptz not null,
   ended_at            timestamptz,
-  primary key (tenant_id, id),
+  primary key (id, tenant_id),
   foreign key (tenant_id, process_instance_id) references bpm_core.process_instance,
   foreign key (tenant_id, workflow_version_id) references bpm_core.workflow_version,
   unique (process_instance_id, binding_key, trigger_key, tenant_id),
@@ -226,7 +226,7 @@ create table bpm_core.instance_migration (
   to_version_id        uuid not null,
   migrated_at          timestamptz not null,
   primary key (tenant_id, workflow_instance_id, seq),
-  foreign key (tenant_id, workflow_instance_id) references bpm_core.workflow_instance,
+  foreign key (tenant_id, workflow_instance_id) references bpm_core.workflow_instance (tenant_id, id),
   foreign key (tenant_id, from_version_id) references bpm_core.workflow_version,
   foreign key (tenant_id, to_version_id) references bpm_core.workflow_version
 );
@@ -248,7 +248,7 @@ create table bpm_core.scope (
   output               jsonb,
   state                text not null default 'Open' check (state in ('Open', 'Completed', 'Cancelled')),
   primary key (tenant_id, id),
-  foreign key (tenant_id, workflow_instance_id) references bpm_core.workflow_instance,
+  foreign key (tenant_id, workflow_instance_id) references bpm_core.workflow_instance (tenant_id, id),
   check (state = 'Open' or live_tokens = 0)
 ) with (fillfactor = 80, autovacuum_vacuum_scale_factor = 0.02, autovacuum_vacuum_insert_scale_factor = 0.1);
 create index scope_of_instance on bpm_core.scope (workflow_instance_id);
@@ -279,7 +279,7 @@ create table bpm_core.multi_instance (
   output_bytes         bigint not null default 0,
   declared             jsonb not null default '{}' check (jsonb_typeof(declared) = 'object'),
   primary key (tenant_id, host_token_id),
-  foreign key (tenant_id, workflow_instance_id) references bpm_core.workflow_instance,
+  foreign key (tenant_id, workflow_instance_id) references bpm_core.workflow_instance (tenant_id, id),
   check (created between done and total)
 ) with (fillfactor = 60, autovacuum_vacuum_scale_factor = 0.02);
 create index multi_instance_of_instance on bpm_core.multi_instance (workflow_instance_id);
@@ -325,8 +325,8 @@ create table bpm_core.token (
   parallel_group_id    uuid,
   ready_at             timestamptz,
   updated_at           timestamptz not null,
-  primary key (tenant_id, id),
-  foreign key (tenant_id, workflow_instance_id) references bpm_core.workflow_instance,
+  primary key (id, tenant_id),
+  foreign key (tenant_id, workflow_instance_id) references bpm_core.workflow_instance (tenant_id, id),
   check ((state = 'Ready') = (ready_at is not null))
 ) with (fillfactor = 75, autovacuum_vacuum_scale_factor = 0.02, autovacuum_vacuum_insert_scale_factor = 0.1, autovacuum_vacuum_cost_delay = 0);
 create index token_of_instance on bpm_core.token (workflow_instance_id);
@@ -398,7 +398,7 @@ create table bpm_core.compensation_record (
   handler_scope_id     uuid,
   ended_at             timestamptz,
   primary key (tenant_id, id),
-  foreign key (tenant_id, workflow_instance_id) references bpm_core.workflow_instance,
+  foreign key (tenant_id, workflow_instance_id) references bpm_core.workflow_instance (tenant_id, id),
   unique (workflow_instance_id, position, tenant_id),
   check ((status = 'Pending') = (ended_at is null)),
   check (handler_scope_id is null or thrower_token_id is not null)
@@ -549,7 +549,7 @@ create table bpm_core.incident (
   resolved_at          timestamptz,
   resolved_by          text,
   primary key (tenant_id, id),
-  foreign key (tenant_id, workflow_instance_id) references bpm_core.workflow_instance,
+  foreign key (tenant_id, workflow_instance_id) references bpm_core.workflow_instance (tenant_id, id),
   check ((state = 'Resolved') = (resolved_at is not null and resolved_by is not null))
 ) with (autovacuum_vacuum_scale_factor = 0.05, autovacuum_vacuum_insert_scale_factor = 0.1);
 create index incident_of_instance on bpm_core.incident (workflow_instance_id);

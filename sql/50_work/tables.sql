@@ -70,7 +70,7 @@ create table bpm_core.task_instance (
   checks_result        boolean check (checks_result),
   type_slot            integer,
   tenant_slot          integer,
-  primary key (tenant_id, id),
+  primary key (id, tenant_id),
   check (state <> 'Executing' or (worker_id is not null and lease_until is not null and claimed_at is not null)),
   check (state not in ('Ready', 'Held') or (worker_id is null and lease_until is null and claimed_at is null)),
   check (attempt <= max_attempts),
@@ -129,7 +129,7 @@ create table bpm_core.task_comment (
   said             text not null check (length(said) between 1 and 4000),
   created_at       timestamptz not null,
   primary key (tenant_id, id),
-  foreign key (tenant_id, task_instance_id) references bpm_core.task_instance
+  foreign key (tenant_id, task_instance_id) references bpm_core.task_instance (tenant_id, id)
 ) with (autovacuum_vacuum_scale_factor = 0.05, autovacuum_vacuum_insert_scale_factor = 0.1);
 create index task_comment_of_task on bpm_core.task_comment (task_instance_id, id);
 comment on table bpm_core.task_comment is 'What people say about a user task. Append-only.';
@@ -146,7 +146,7 @@ create table bpm_core.execution (
   state            bpm_core.execution_state not null,
   outcome          bpm.outcome not null,
   error            jsonb,
-  primary key (tenant_id, task_instance_id, attempt)
+  primary key (task_instance_id, attempt, tenant_id)
 ) with (autovacuum_vacuum_scale_factor = 0.05, autovacuum_vacuum_insert_scale_factor = 0.1);
 comment on table bpm_core.execution is 'An attempt that ended. While it runs it lives on its task row; the view bpm.execution shows both.';
 comment on column bpm_core.execution.outcome is 'The answer its worker got; a repeated call gets it again.';
@@ -161,7 +161,7 @@ create table bpm_core.result (
   content_hash     bytea not null,
   created_by       text not null,
   created_at       timestamptz not null,
-  primary key (tenant_id, task_instance_id, attempt)
+  primary key (task_instance_id, attempt, tenant_id)
 ) with (autovacuum_vacuum_scale_factor = 0.05, autovacuum_vacuum_insert_scale_factor = 0.1);
 comment on table bpm_core.result is 'What an attempt gave back and was accepted. Append-only.';
 
@@ -178,7 +178,7 @@ create table bpm_core.rejected_result (
   primary key (tenant_id, task_instance_id, attempt, content_hash)
 ) with (autovacuum_vacuum_scale_factor = 0.05, autovacuum_vacuum_insert_scale_factor = 0.1);
 comment on table bpm_core.rejected_result is 'What an attempt gave back that does not meet the result schema of its task: kept, with why, and never applied. Beside result, not in it: an attempt may be rejected several times before it is accepted once, and whatever refers to a result refers to an accepted one.';
-alter table bpm_core.fact add foreign key (tenant_id, task_instance_id, attempt) references bpm_core.result;
+alter table bpm_core.fact add foreign key (tenant_id, task_instance_id, attempt) references bpm_core.result (tenant_id, task_instance_id, attempt);
 
 create table bpm_core.task_evidence (
   tenant_id        text collate "C" not null default '',
@@ -186,7 +186,7 @@ create table bpm_core.task_evidence (
   evidence_id      uuid not null,
   created_at       timestamptz not null,
   primary key (tenant_id, task_instance_id, evidence_id),
-  foreign key (tenant_id, task_instance_id) references bpm_core.task_instance,
+  foreign key (tenant_id, task_instance_id) references bpm_core.task_instance (tenant_id, id),
   foreign key (tenant_id, evidence_id) references bpm_core.evidence
 ) with (autovacuum_vacuum_scale_factor = 0.05, autovacuum_vacuum_insert_scale_factor = 0.1);
 create index task_evidence_of_evidence on bpm_core.task_evidence (evidence_id);
@@ -198,7 +198,7 @@ create table bpm_core.result_evidence (
   attempt          integer not null,
   evidence_id      uuid not null,
   primary key (tenant_id, task_instance_id, attempt, evidence_id),
-  foreign key (tenant_id, task_instance_id, attempt) references bpm_core.result,
+  foreign key (tenant_id, task_instance_id, attempt) references bpm_core.result (tenant_id, task_instance_id, attempt),
   foreign key (tenant_id, evidence_id) references bpm_core.evidence
 ) with (autovacuum_vacuum_scale_factor = 0.05, autovacuum_vacuum_insert_scale_factor = 0.1);
 create index result_evidence_of_evidence on bpm_core.result_evidence (evidence_id);
@@ -222,7 +222,7 @@ create table bpm_core.dead_letter (
   closed_by            text,
   closed_at            timestamptz,
   primary key (tenant_id, id),
-  foreign key (tenant_id, workflow_instance_id) references bpm_core.workflow_instance,
+  foreign key (tenant_id, workflow_instance_id) references bpm_core.workflow_instance (tenant_id, id),
   check ((state = 'Open') = (closed_by is null and closed_at is null)),
   check ((kind = 'Event') = (event_id is not null) and (kind = 'Event') = (workflow_instance_id is null))
 ) with (autovacuum_vacuum_scale_factor = 0.05, autovacuum_vacuum_insert_scale_factor = 0.1);

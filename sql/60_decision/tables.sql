@@ -38,7 +38,7 @@ create table bpm_core.approval_record (
   claimed_by           text[] not null default '{}',
   primary key (tenant_id, id),
   unique (workflow_instance_id, node_id, token_id, visit, tenant_id),
-  foreign key (tenant_id, workflow_instance_id) references bpm_core.workflow_instance,
+  foreign key (tenant_id, workflow_instance_id) references bpm_core.workflow_instance (tenant_id, id),
   check ((status in ('Approved', 'Rejected', 'Expired')) = (decided_by is not null and decided_at is not null)),
   check (effect = 'Pending' or status <> 'Pending'),
   check (due_at is not distinct from least(expires_at, remind_at, escalate_at)),
@@ -101,7 +101,7 @@ create table bpm_core.review (
   superseded_by        uuid,
   created_at           timestamptz not null,
   primary key (tenant_id, id),
-  foreign key (tenant_id, task_instance_id, attempt) references bpm_core.result,
+  foreign key (tenant_id, task_instance_id, attempt) references bpm_core.result (tenant_id, task_instance_id, attempt),
   foreign key (tenant_id, superseded_by) references bpm_core.review,
   check ((state = 'Decided') = (decision is not null and actor is not null and decided_at is not null)),
   check ((state = 'Superseded') = (superseded_by is not null))

@@ -57,7 +57,7 @@ create table bpm_core.outbox (
   ended_at             timestamptz,
   primary key (tenant_id, id),
   unique (command_id, tenant_id),
-  foreign key (tenant_id, workflow_instance_id) references bpm_core.workflow_instance,
+  foreign key (tenant_id, workflow_instance_id) references bpm_core.workflow_instance (tenant_id, id),
   check ((state in ('Sending', 'Reconciling')) = (worker_id is not null and lease_until is not null)),
   check ((state in ('Sent', 'Failed', 'Cancelled')) = (ended_at is not null)),
   check (state not in ('Sent', 'Unknown', 'Reconciling', 'Manual') or first_sent_at is not null),

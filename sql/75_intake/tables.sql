@@ -78,7 +78,7 @@ create table bpm_core.task_event (
   at               timestamptz not null,
   primary key (tenant_id, event_id, task_instance_id),
   foreign key (tenant_id, event_id) references bpm_core.event,
-  foreign key (tenant_id, task_instance_id) references bpm_core.task_instance
+  foreign key (tenant_id, task_instance_id) references bpm_core.task_instance (tenant_id, id)
 ) with (autovacuum_vacuum_scale_factor = 0.05, autovacuum_vacuum_insert_scale_factor = 0.1);
 create index task_event_of_task on bpm_core.task_event (task_instance_id);
 comment on table bpm_core.task_event is 'Which tasks somebody attached an event to: what their worker should know of.';

@@ -219,9 +219,9 @@ SMALL = {
 }  # fmt: skip
 # Indexes whose first columns are enough: all rows with that prefix are wanted, or the first few.
 PREFIX = {
-    "history_event_pkey": 2,
-    "execution_pkey": 2,
-    "result_pkey": 2,
+    "history_event_pkey": 1,
+    "execution_pkey": 1,
+    "result_pkey": 1,
     "rejected_result_pkey": 2,
     "fact_current": 1,
     "fact_of_subject": 1,
