@@ -31,7 +31,7 @@ begin
   end if;
   positions := bpm_core.close_slots(v_scans, claimed, v_exhausted, v_limited, p_now, bpm_core.now());
   if not v_exhausted and v_slots[1].priority_level = v_slots[cardinality(v_slots)].priority_level and v_slots[1].quotas is null then
-    positions := bpm_core.mark_quick(positions, v_slots, p_now);
+    positions := bpm_core.mark_quick(positions, v_slots, claimed[cardinality(claimed)], p_now);
   end if;
   return next;
 end
