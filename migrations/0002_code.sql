@@ -135,10 +135,18 @@ set plan_cache_mode = force_generic_plan
 set enable_seqscan = off
 as $$
 declare
-  v_caller  text := bpm_core.caller();
-  v_state   text;
-  v_granted boolean;
+  v_caller text;
+  v_state  text;
 begin
+  -- Most callers have a grant of their own for this very tenant: one question, asked with every call. The rest of this function knows the others, and says why not.
+  if exists (
+    select
+      from bpm_core.tenant t
+     where t.tenant_id = p_tenant_id and t.state = 'Active' and current_setting('transaction_isolation') = 'read committed'
+       and exists (select from bpm_core.tenant_grant g where g.role_name = bpm_core.caller() and g.tenant_pattern = p_tenant_id and g.capability >= p_capability))
+  then
+    return true;
+  end if;
   if p_tenant_id is null then
     perform bpm_core.fail('BP400', 'The tenant is null.', null, 'Pass p_tenant_id, or leave it out for the tenant without a name.');
   end if;
@@ -146,13 +154,9 @@ begin
     perform bpm_core.fail('BP400', format('Isolation level %s is not supported.', current_setting('transaction_isolation')),
       null, 'Call in READ COMMITTED: the engine locks first and looks afterwards.');
   end if;
-  -- Most callers have a grant of their own for this very tenant: one look-up. is_granted knows the rest.
-  select t.state,
-         exists (select from bpm_core.tenant_grant g where g.role_name = v_caller and g.tenant_pattern = p_tenant_id and g.capability >= p_capability)
-    into v_state, v_granted
-    from bpm_core.tenant t
-   where t.tenant_id = p_tenant_id;
-  if v_state is null or not v_granted and not bpm_core.is_granted(v_caller, p_tenant_id, p_capability) then
+  v_caller := bpm_core.caller();
+  v_state := (select t.state from bpm_core.tenant t where t.tenant_id = p_tenant_id);
+  if v_state is null or not bpm_core.is_granted(v_caller, p_tenant_id, p_capability) then
     perform bpm_core.fail('BP403', format('Role %s has no %s grant for tenant %L.', v_caller, p_capability, p_tenant_id),
       jsonb_build_object('role', v_caller, 'tenant_id', p_tenant_id, 'capability', p_capability),
       case p_tenant_id when '' then 'Pass p_tenant_id if you work for another tenant; else an admin grants this one with bpm.grant_access.'
@@ -909,16 +913,14 @@ $$;
 
 -- from 10_record/is_plain.sql
 -- Variables that need no closer look: an object, small, without numbers of more than a thousand digits (has_huge_number), without texts that begin like a wire form. Inlined into its caller.
--- A number that is kept in a few bytes may be a text that common JSON readers refuse (over 4,300 digits); then nobody could read the claim.
--- The size is that of the value itself: concatenated with nothing, since one that comes from a table may arrive compressed.
--- Returns:  boolean. False says only that variables_fault and decode_variables have to look.
+-- Returns:  boolean. False says only that variables_fault and decode_variables have to look. The same as looks_plain says of their small_text.
 create or replace function bpm_core.is_plain(p_variables jsonb)
 returns boolean
 language sql stable parallel safe
 as $$
   select case when jsonb_typeof(p_variables) <> 'object' then false
               when (pg_column_size(p_variables || '{}') > 1000 or length(p_variables::text) > 4000) and not bpm_core.is_plain_large(p_variables) then false
-              else not jsonb_path_exists(p_variables, '$.* ? (@.type() == "string" && @ starts with "__")') end
+              else strpos(p_variables::text, '"__') = 0 end
 $$;
 
 -- from 10_record/is_plain_large.sql
@@ -1023,6 +1025,18 @@ begin
        where s.subject_key = f.subject_key and s.subject_type = f.subject_type and s.tenant_id = f.tenant_id
          for no key update) s;
 end
+$$;
+
+-- from 10_record/looks_plain.sql
+-- Does the text of variables (their small_text) say that they need no closer look? For callers that need the text anyway; else is_plain.
+-- A number that is kept in a few bytes may be a text that common JSON readers refuse (over 4,300 digits); then nobody could read the claim.
+-- Inlined into its caller, and in few words: each of them is made ready with every call.
+-- Returns:  boolean. What is not true says only that variables_fault and decode_variables have to look.
+create or replace function bpm_core.looks_plain(p_variables jsonb, p_text text)
+returns boolean
+language sql stable parallel safe
+as $$
+  select strpos(p_text, '"__') = 0 and (length(p_text) <= 4000 or bpm_core.is_plain_large(p_variables))
 $$;
 
 -- from 10_record/maintain_keys.sql
@@ -1240,6 +1254,17 @@ create or replace function bpm_core.request_hash(variadic p_parts text[])
 returns bytea
 language sql stable parallel safe
 as $$ select sha256(convert_to(to_jsonb(p_parts)::text, 'UTF8')) $$;
+
+-- from 10_record/small_text.sql
+-- The text of variables, unless they are large and need a closer look before one dares to write them out (has_huge_number). Inlined into its caller.
+-- The size is that of the value itself: concatenated with nothing, since one that comes from a table may arrive compressed.
+-- Returns:  text; null for what is not an object, or is large and not plain.
+create or replace function bpm_core.small_text(p_variables jsonb)
+returns text
+language sql stable parallel safe
+as $$
+  select case when jsonb_typeof(p_variables) = 'object' and (pg_column_size(p_variables || '{}') <= 1000 or bpm_core.is_plain_large(p_variables)) then p_variables::text end
+$$;
 
 -- from 10_record/store_evidence.sql
 -- Keeps evidence, each piece once: what is known by its content and key is found again, with the metadata first given. Call evidence_fault first.
@@ -10571,9 +10596,10 @@ $$;
 
 -- from 40_flow/check_start_items.sql
 -- The shape of the items of start_processes.
+-- Returns:  true, as enter_call.
 -- Raises:   BP400 not an array of objects, unknown key, code missing, key or business key empty or longer than 300 characters. BP429 over 1,000.
 create or replace function bpm_core.check_start_items(p_items jsonb)
-returns void
+returns boolean
 language plpgsql immutable
 set search_path = pg_catalog, pg_temp
 as $$
@@ -10588,7 +10614,7 @@ begin
   end if;
   -- One item is asked without a query: that costs a third.
   if jsonb_array_length(p_items) = 1 and bpm_core.is_start_item(p_items -> 0) then
-    return;
+    return true;
   end if;
   select i.n into v_bad
     from jsonb_array_elements(p_items) with ordinality i(item, n)
@@ -10599,6 +10625,7 @@ begin
     perform bpm_core.fail('BP400', format('Item %s is not of the form this call takes.', v_bad), jsonb_build_object('item', v_bad, 'keys', v_keys),
       'code is text; version a whole number; business_key and idempotency_key text of 1 to 300 characters.');
   end if;
+  return true;
 end
 $$;
 
@@ -13751,19 +13778,18 @@ begin
     on conflict do nothing;
   end if;
   with born as materialized (
-    select s.*, c.id as case_id, c.state as case_state, o.*
+    select s.tenant_id, s.item, s.process_instance_id, s.workflow_instance_id, s.token_id, s.process_version_id, s.workflow_version_id, s.role_version_id,
+           s.start_node_id, s.variables, s.business_key, s.is_several, s.cause, c.id as case_id, c.state as case_state, o.flow_id, o.target_id
       from (select p_tenant_id as tenant_id, s.* from unnest(p_starts) s where s.outcome is null offset 0) s
       -- What is held by the foreign key anyhow is held before it is looked at: a case that somebody closes just now is waited for (close_case), and opened again.
       left join lateral (select c.id, c.state from bpm_core.business_case c
                           where c.business_key = s.business_key and c.tenant_id = s.tenant_id for key share) c on true
       left join lateral (
-        select f.flow_id, f.target_id, b.task_version_id, b.task_type, b.priority_level, b.max_attempts, b.lease, b.headers, b.checks_result, b.needs_review
-          from (select f.flow_id, f.target_id, f.is_direct from bpm_core.workflow_flow f
+        select f.flow_id, f.target_id
+          from (select f.flow_id, f.target_id, f.target_kind, f.is_direct from bpm_core.workflow_flow f
                  where f.tenant_id = s.tenant_id and f.workflow_version_id = s.workflow_version_id and f.source_id = s.start_node_id
                  order by f.ord limit 1) f
-         cross join lateral (select b.* from bpm_core.workflow_task_binding b
-                              where b.tenant_id = s.tenant_id and b.workflow_version_id = s.workflow_version_id and b.node_id = f.target_id offset 0) b
-         where f.is_direct
+         where f.is_direct and f.target_kind <> 'EndEvent'
         offset 0) o on p_offers and s.is_several is not true),
   process as (
     insert into bpm_core.process_instance (tenant_id, id, business_case_id, process_version_id, variables, business_key, started_by, created_at, updated_at,
@@ -13786,10 +13812,12 @@ begin
     insert into bpm_core.task_instance (
       tenant_id, id, workflow_instance_id, token_id, visit, node_id, task_version_id, task_type, priority_level, available_at, max_attempts, lease,
       headers, checks_result, needs_review)
-    select p_tenant_id, bpm_core.new_id(), b.workflow_instance_id, b.token_id, 1, b.target_id, b.task_version_id, b.task_type, b.priority_level, bpm_core.now(),
-           b.max_attempts, b.lease, b.headers, b.checks_result, b.needs_review
+    select p_tenant_id, bpm_core.new_id(), b.workflow_instance_id, b.token_id, 1, b.target_id, k.task_version_id, k.task_type, k.priority_level, bpm_core.now(),
+           k.max_attempts, k.lease, k.headers, k.checks_result, k.needs_review
       from born b
-     where b.target_id is not null),
+      left join lateral (select k.* from bpm_core.workflow_task_binding k
+                          where k.tenant_id = b.tenant_id and k.workflow_version_id = b.workflow_version_id and k.node_id = b.target_id offset 0) k on true
+     where b.target_id is not null),  -- without a binding it would raise
   noted as (
     insert into bpm_core.history_event (tenant_id, workflow_instance_id, at, kind, token_id, node_id, to_state, actor, detail)
     select p_tenant_id, b.workflow_instance_id, p_now, 'InstanceStarted', b.token_id, b.start_node_id, 'Running', p_actor,
@@ -13797,18 +13825,18 @@ begin
       from born b
      where b.is_several is not true)
   select array_agg(row(p_tenant_id, b.workflow_instance_id, b.workflow_version_id, '00000000-0000-0000-0000-000000000000', b.token_id,
-                       b.start_node_id, null, null)::bpm_core.moving order by b.item) filter (where b.is_several is not true and b.target_id is null),
-         array_agg(b.workflow_instance_id order by b.item) filter (where b.is_several is not true),
+                       b.start_node_id, null, null)::bpm_core.moving) filter (where b.is_several is not true and b.target_id is null),
          array_agg(row(b.item, null, null, null, null, null, null, null, null, b.start_node_id, null, b.process_instance_id, b.workflow_instance_id, b.token_id,
                        null, null, b.cause, true)::bpm_core.start) filter (where b.is_several),
-         array_agg(distinct b.case_id) filter (where b.case_state = 'Closed'),
+         array_agg(b.case_id) filter (where b.case_state = 'Closed'),
          exists (select from bpm_core.event_stream e where e.tenant_id = p_tenant_id)
-    into v_leaving, v_started, v_several, v_closed, v_emits
+    into v_leaving, v_several, v_closed, v_emits
     from born b;
   if p_offers and not bpm_core.nobody_sleeps() then
     perform bpm_core.wake_sleepers('tasks', p_tenant_id);
   end if;
   if v_emits then
+    v_started := array(select s.workflow_instance_id from unnest(p_starts) s where s.outcome is null and s.is_several is not true order by s.item);
     perform bpm_core.emit_events(p_tenant_id, 'InstanceStarted', v_started);
   end if;
   if v_several is not null then
@@ -16369,24 +16397,33 @@ set enable_seqscan = off  set enable_hashjoin = off  set enable_mergejoin = off
 set jit = off
 as $$
 begin
-  perform bpm_core.check_start_items(p_items);
+  if not bpm_core.check_start_items(p_items) then
+    return null;
+  end if;
   return array(
-    select row(i.n, i.code, case when p.is_plain then i.variables when f.fault is null then bpm_core.decode_variables(i.variables) end, i.business_key, i.idempotency_key,
-               sha256(convert_to(concat_ws(chr(31), i.code, coalesce(i.version::text, ''), case when p.is_plain or f.fault is null or not bpm_core.has_huge_number(i.variables) then i.variables::text end, coalesce(i.business_key, '')), 'UTF8')),
+    select row(i.n, i.code, case when bpm_core.looks_plain(i.variables, i.said) then i.variables
+                         when w.process_version_id is not null and f.fault is null then bpm_core.decode_variables(i.variables) end,
+               i.business_key, i.idempotency_key,
+               sha256(convert_to(concat_ws(chr(31), i.code, coalesce(i.version::text, ''),
+                                           coalesce(i.said, case when not bpm_core.has_huge_number(i.variables) then i.variables::text end),
+                                           coalesce(i.business_key, '')), 'UTF8')),
                w.process_version_id, w.workflow_version_id, w.role_version_id, w.start_node_id, null,
                bpm_core.new_id(), bpm_core.new_id(), bpm_core.new_id(),
-               case when w.process_version_id is null then case when t.refusal is null then 'NotFound' else 'WrongState' end when f.fault is not null then 'Rejected' end::bpm.outcome,
-               case when t.refusal is not null then t.refusal when w.process_version_id is null then bpm_core.start_absence(p_tenant_id, i.code, i.version)
-                    else f.fault end, null, w.is_several)::bpm_core.start
+               case when w.process_version_id is null then case when f.fault is null then 'NotFound' else 'WrongState' end
+                    when f.fault is not null then 'Rejected' end::bpm.outcome,
+               case when w.process_version_id is null and f.fault is null then bpm_core.start_absence(p_tenant_id, i.code, i.version) else f.fault end,
+               null, w.is_several)::bpm_core.start
       from (select p_tenant_id as tenant_id, i.n, i.item ->> 'code' as code, (i.item ->> 'version')::integer as version,
-                   coalesce(nullif(i.item -> 'variables', 'null'), '{}') as variables, i.item ->> 'business_key' as business_key,
+                   coalesce(nullif(i.item -> 'variables', 'null'), '{}') as variables,
+                   bpm_core.small_text(coalesce(nullif(i.item -> 'variables', 'null'), '{}')) as said, i.item ->> 'business_key' as business_key,
                    i.item ->> 'idempotency_key' as idempotency_key
               from jsonb_array_elements(p_items) with ordinality i(item, n) offset 0) i
       left join lateral bpm_core.startable_version(i.tenant_id, i.code, i.version) w on true
-      left join lateral (select bpm_core.start_refusal(i.tenant_id, i.code, i.version) as refusal where w.process_version_id is null offset 0) t on true
-      -- Fenced: pulled up, they would be computed once for every mention.
-     cross join lateral (select bpm_core.is_plain(i.variables) as is_plain offset 0) p
-     cross join lateral (select case when not p.is_plain then bpm_core.variables_fault(i.variables) end as fault offset 0) f
+      -- Fenced: pulled up, it would be computed once for every mention.
+     cross join lateral (
+       select case when w.process_version_id is null then bpm_core.start_refusal(i.tenant_id, i.code, i.version)
+                   when bpm_core.looks_plain(i.variables, i.said) then null
+                   else bpm_core.variables_fault(i.variables) end as fault offset 0) f
      order by i.n);
 end
 $$;
@@ -19611,7 +19648,7 @@ declare
   v_accepted  bpm_core.accepted;
 begin
   perform bpm_core.take_user_task(p_task, 'Completed', p_actor);
-  if p_task.checks_result then
+  if p_task.checks_result is not null then
     perform bpm_core.check_user_result(p_task, v_variables);
   end if;
   if p_task.outputs is not null and p_task.needs_review is null then
@@ -19623,7 +19660,7 @@ begin
   insert into bpm_core.result (tenant_id, task_instance_id, attempt, output, verdict, content_hash, created_by, created_at)
   values (p_task.tenant_id, p_task.id, p_task.attempt + 1, v_variables, (case when p_task.needs_review then 'NeedsReview' else 'Accepted' end)::bpm_core.verdict, bpm_core.answer_hash(p_variables, null, p_record), p_actor, v_now);
   perform bpm_core.write_audit(p_task.tenant_id, p_actor, 'CompleteUserTask', 'task_instance', p_task.id::text);
-  if p_task.needs_review then
+  if p_task.needs_review is not null then
     perform bpm_core.park_for_review(p_task, v_variables, p_actor, p_record);
     return null;
   end if;
@@ -20223,6 +20260,46 @@ begin
 end
 $$;
 
+-- from 50_work/claim_from_positions.sql
+-- The claim that looks for itself where to begin (open_slots), and fairly where there are levels or quotas.
+-- Returns:  one row: claimed, positions to hand back (close_slots), marked (mark_quick) where what follows closely need not ask again.
+-- Raises:   BP400 positions that are not ours.
+-- Writes, locks: as claim_ready_tasks, claim_fairly.
+create or replace function bpm_core.claim_from_positions(
+  p_tenant_id text, p_worker text, p_types text[], p_limit integer, p_lease interval, p_request_id text, p_positions jsonb, p_now timestamptz)
+returns table (claimed bpm_core.claimed_task[], positions jsonb)
+language plpgsql volatile
+set search_path = pg_catalog, pg_temp
+set plan_cache_mode = force_generic_plan
+set enable_seqscan = off  set enable_hashjoin = off  set enable_mergejoin = off
+set jit = off
+as $$
+declare
+  v_scans     bpm_core.slot_scan[];
+  v_slots     bpm_core.claim_slot[];
+  v_exhausted boolean;
+  v_limited   text[];
+begin
+  v_scans := bpm_core.open_slots(p_tenant_id, p_types, p_positions, p_now);
+  v_slots := array(
+    select row(s.task_type, s.priority_level, s.from_at, s.from_id, null, null,
+               (select array_agg(q) from bpm_core.task_quota q where q.tenant_id = p_tenant_id))::bpm_core.claim_slot
+      from unnest(v_scans) s);
+  if (v_slots[1].quotas is null and v_slots[1].priority_level = v_slots[cardinality(v_slots)].priority_level) is not false then
+    claimed := array(select c from bpm_core.claim_ready_tasks(p_tenant_id, p_worker, v_slots, p_limit, p_lease, p_request_id, p_now) c);
+    v_exhausted := cardinality(claimed) < p_limit;
+  else
+    select c.claimed, c.exhausted, c.limited into claimed, v_exhausted, v_limited
+      from bpm_core.claim_fairly(p_tenant_id, p_worker, v_slots, p_limit, p_lease, p_request_id, p_now) c;
+  end if;
+  positions := bpm_core.close_slots(v_scans, claimed, v_exhausted, v_limited, p_now, bpm_core.now());
+  if not v_exhausted and v_slots[1].priority_level = v_slots[cardinality(v_slots)].priority_level and v_slots[1].quotas is null then
+    positions := bpm_core.mark_quick(positions, v_slots, claimed[cardinality(claimed)], p_now);
+  end if;
+  return next;
+end
+$$;
+
 -- from 50_work/claim_key_of.sql
 -- The idempotency key of a claim: one worker's request. Both may be longer together than a key.
 create or replace function bpm_core.claim_key_of(p_worker text, p_request_id text)
@@ -20269,11 +20346,10 @@ begin
            lease_until = p_now + coalesce(p_lease, t.lease), claim_request_id = p_request_id, type_slot = p_type_slots[p.n], tenant_slot = p_tenant_slots[p.n]
       from picked p
      where t.tenant_id = p.tenant_id and t.id = p.id
-    returning t.*, p.slot, p.n)
+    returning t.tenant_id, t.id, t.workflow_instance_id, t.scope_id, t.node_id, t.task_type, t.available_at, t.attempt, t.fencing_token, t.lease_until, t.input,
+              t.headers, p.slot, p.n)
   select l.slot::integer, l.available_at, l.id, w.process_instance_id, l.workflow_instance_id, p.business_key, l.node_id, l.task_type, l.attempt, l.fencing_token,
-         l.lease_until, case when l.scope_id is null then coalesce(w.inputs, p.variables) || w.variables
-                             else coalesce(w.inputs, p.variables) || w.variables || bpm_core.scope_variables(l.tenant_id, l.scope_id) end
-                        || coalesce(l.input, '{}'),
+         l.lease_until, bpm_core.offered_variables(l.tenant_id, l.scope_id, coalesce(w.inputs, p.variables), w.variables, l.input),
          coalesce(l.headers, '{}'), w.status = 'Suspended' or p.status <> 'Running'
     from leased l
    cross join lateral (select w.tenant_id, w.process_instance_id, w.inputs, w.variables, w.status from bpm_core.workflow_instance w
@@ -20366,15 +20442,15 @@ set jit = off
 as $$
 declare
   v_now       timestamptz;
-  v_scans     bpm_core.slot_scan[];
   v_slots     bpm_core.claim_slot[];
   v_claimed   bpm_core.claimed_task[];
-  v_exhausted boolean;
-  v_limited   text[];
   v_suspended boolean;
 begin
-  if not (bpm_core.enter_call(p_tenant_id, 'worker') and bpm_core.check_claim(p_worker, p_types, p_limit, p_lease, p_request_id)) then
+  if not bpm_core.enter_call(p_tenant_id, 'worker') then
     return;
+  end if;
+  if not bpm_core.is_usual_claim(p_worker, p_types, p_limit, p_lease, p_request_id) then
+    perform bpm_core.check_claim(p_worker, p_types, p_limit, p_lease, p_request_id);
   end if;
   if p_request_id is not null then
     v_claimed := bpm_core.replayed_claim(p_tenant_id, p_worker, p_types, p_limit, p_lease, p_request_id);
@@ -20387,42 +20463,60 @@ begin
     end if;
   end if;
   v_now := bpm_core.now();
-  if p_positions ? '' then
+  if p_request_id is null and p_positions ? '' then
     v_slots := bpm_core.quick_slots(p_types, p_positions -> '', v_now);
   end if;
   if v_slots is not null then
-    select array_agg(c), jsonb_agg(to_jsonb(c) - '{slot,available_at,suspended}'::text[]), bool_or(c.suspended) into v_claimed, tasks, v_suspended
-      from bpm_core.claim_ready_tasks(p_tenant_id, p_worker, v_slots, p_limit, p_lease, p_request_id, v_now) c
-     where not exists (select from bpm_core.task_quota q where q.tenant_id = p_tenant_id);
-    positions := bpm_core.quick_positions(p_positions, v_claimed, p_limit);
+    -- claim_ready_tasks without request id and quotas, in place: its call would be a tenth of a small claim. In the order picked, since the loop over it is the only plan there is.
+    with picked as materialized (
+      select c.tenant_id, c.id
+        from unnest(v_slots) s
+       cross join lateral (
+         select t.tenant_id, t.id
+           from bpm_core.task_instance t
+          where t.state = 'Ready' and t.tenant_id = p_tenant_id and t.task_type = s.task_type and t.priority_level = s.priority_level
+            and t.available_at <= v_now and (t.available_at, t.id) > (s.from_at, s.from_id)
+          order by t.available_at, t.id
+          limit p_limit
+            for no key update skip locked) c
+       where not exists (select from bpm_core.task_quota q where q.tenant_id = p_tenant_id)
+       limit p_limit),
+    leased as (
+      update bpm_core.task_instance t
+         set state = 'Executing', attempt = t.attempt + 1, fencing_token = t.fencing_token + 1, worker_id = p_worker, claimed_at = v_now,
+             lease_until = v_now + coalesce(p_lease, t.lease), claim_request_id = null, type_slot = null, tenant_slot = null
+        from picked p
+       where t.tenant_id = p.tenant_id and t.id = p.id
+      returning t.tenant_id, t.id, t.workflow_instance_id, t.scope_id, t.node_id, t.task_type, t.available_at, t.attempt, t.fencing_token, t.lease_until, t.input,
+                t.headers)
+    select array_agg(c.task), jsonb_agg(to_jsonb(c.task) - '{slot,available_at,suspended}'::text[]), bool_or((c.task).suspended)
+      into v_claimed, tasks, v_suspended
+      from (
+        select row(null, l.available_at, l.id, w.process_instance_id, l.workflow_instance_id, p.business_key, l.node_id, l.task_type, l.attempt, l.fencing_token,
+                   l.lease_until, bpm_core.offered_variables(l.tenant_id, l.scope_id, coalesce(w.inputs, p.variables), w.variables, l.input),
+                   coalesce(l.headers, '{}'), w.status = 'Suspended' or p.status <> 'Running')::bpm_core.claimed_task as task
+          from leased l
+         cross join lateral (select w.tenant_id, w.process_instance_id, w.inputs, w.variables, w.status from bpm_core.workflow_instance w
+                              where w.tenant_id = l.tenant_id and w.id = l.workflow_instance_id offset 0) w
+         cross join lateral (select p.business_key, p.variables, p.status from bpm_core.process_instance p
+                              where p.tenant_id = w.tenant_id and p.id = w.process_instance_id offset 0) p
+        offset 0) c;
+    positions := bpm_core.quick_positions(p_positions, v_claimed[cardinality(v_claimed)], cardinality(v_claimed) = p_limit);
+    if not v_suspended then
+      return next;
+      return;
+    end if;
   end if;
   if v_claimed is null then
-    v_scans := bpm_core.open_slots(p_tenant_id, p_types, p_positions, v_now);
-    v_slots := array(
-      select row(s.task_type, s.priority_level, s.from_at, s.from_id, null, null,
-                 (select array_agg(q) from bpm_core.task_quota q where q.tenant_id = p_tenant_id))::bpm_core.claim_slot
-        from unnest(v_scans) s);
-    if (v_slots[1].quotas is null and v_slots[1].priority_level = v_slots[cardinality(v_slots)].priority_level) is not false then
-      v_claimed := array(select c from bpm_core.claim_ready_tasks(p_tenant_id, p_worker, v_slots, p_limit, p_lease, p_request_id, v_now) c);
-      v_exhausted := cardinality(v_claimed) < p_limit;
-    else
-      select c.claimed, c.exhausted, c.limited into v_claimed, v_exhausted, v_limited
-        from bpm_core.claim_fairly(p_tenant_id, p_worker, v_slots, p_limit, p_lease, p_request_id, v_now) c;
-    end if;
-    tasks := bpm_core.claimed_json(v_claimed);
-    v_suspended := exists (select from unnest(v_claimed) c where c.suspended);
-    positions := bpm_core.close_slots(v_scans, v_claimed, v_exhausted, v_limited, v_now, bpm_core.now());
-    if not v_exhausted and v_slots[1].priority_level = v_slots[cardinality(v_slots)].priority_level and v_slots[1].quotas is null then
-      positions := bpm_core.mark_quick(positions, v_slots, v_now);
-    end if;
+    select c.claimed, c.positions into v_claimed, positions
+      from bpm_core.claim_from_positions(p_tenant_id, p_worker, p_types, p_limit, p_lease, p_request_id, p_positions, v_now) c;
   end if;
   if v_claimed = '{}' then
     next_due_at := bpm_core.next_task_due(p_tenant_id, p_types, v_now);
-  end if;
-  if v_suspended then
+  elsif exists (select from unnest(v_claimed) c where c.suspended) then
     v_claimed := bpm_core.put_back_claimed(p_tenant_id, v_claimed);
-    tasks := bpm_core.claimed_json(v_claimed);
   end if;
+  tasks := bpm_core.claimed_json(v_claimed);
   if p_request_id is not null then
     perform bpm_core.remember_claim(p_tenant_id, p_worker, p_types, p_limit, p_lease, p_request_id, v_claimed);
   end if;
@@ -20784,10 +20878,18 @@ begin
   if v_count <= 1000 then
     v_steps := bpm_core.take_direct_steps(p_tenant_id, p_items);
   end if;
-  if cardinality(v_steps) = v_count then
+  if cardinality(v_steps) = v_count and v_count = 1 then
+    item := 1;
+    task_id := v_steps[1].task_id;
+    outcome := 'Completed';
+    instance_status := case when v_steps[1].has_ended then 'Completed' else 'Running' end;
+    return next;
+    return;
+  elsif cardinality(v_steps) = v_count then
     return query
     select s.item, s.task_id, 'Completed'::bpm.outcome, case when s.has_ended then 'Completed' else 'Running' end, null
-      from unnest(v_steps) s;
+      from unnest(v_steps) s
+     order by s.item;
     return;
   end if;
   -- What is ill-formed was left; with it, all that was taken is taken back.
@@ -21589,6 +21691,33 @@ as $$
               else false end
 $$;
 
+-- from 50_work/is_plain_answer.sql
+-- Is this item of complete_tasks, found to name this task, of the plainest form: the ids as we write them, no keys but these, nothing that needs a closer look? In as few words as will do, each of them
+-- made ready with every call; what is written otherwise is read by the general way (read_answer). Inlined into its caller.
+-- p_text: the small_text of the variables.
+-- Returns:  boolean.
+create or replace function bpm_core.is_plain_answer(p_item jsonb, p_task_id uuid, p_fencing_token bigint, p_variables jsonb, p_text text)
+returns boolean
+language sql stable
+as $$
+  select p_item ->> 'task_id' = p_task_id::text and (p_item -> 'fencing_token')::text = p_fencing_token::text
+         and p_item - '{task_id,fencing_token,variables,result}'::text[] = '{}' and bpm_core.looks_plain(p_variables, p_text)
+         and (coalesce(pg_column_size(p_item -> 'result'), 0) <= 1000 or bpm_core.result_fault(p_item -> 'result') is null)
+$$;
+
+-- from 50_work/is_usual_claim.sql
+-- Are these arguments every claim takes, of the kind most have? check_claim knows the others, and what is wrong with them. Inlined into its caller: one condition, without a
+-- query, costs a tenth of what a function of its own would.
+-- Returns:  boolean.
+create or replace function bpm_core.is_usual_claim(p_worker text, p_types text[], p_limit integer, p_lease interval, p_request_id text)
+returns boolean
+language sql immutable parallel safe
+as $$
+  select coalesce(length(btrim(p_worker)) between 1 and 200 and p_limit between 1 and 1000 and p_lease is null and p_request_id is null
+                  and cardinality(p_types) between 1 and 3 and array_position(p_types, null) is null and 'bpm:user' <> all (p_types)
+                  and (p_types[1] = any (p_types[2:3]) or p_types[2] = p_types[3]) is not true, false)
+$$;
+
 -- from 50_work/keep_records.sql
 -- Keeps the evidence and facts of answers that were admitted and then accepted: what an answer brought counts only with its result.
 -- Raises:   BP503 evidence was brought in and purged by others since it was looked at.
@@ -21864,9 +21993,11 @@ $$;
 
 -- from 50_work/mark_quick.sql
 -- Marks positions for the claims that follow within a tenth of a second: most of a small claim is finding out where to begin. Stragglers, for which positions look
--- back, wait that much longer; a claim that finds nothing looks back at once.
--- p_slots: of one priority level, without quotas. Returns: the positions with the mark, under a key no task type has.
-create or replace function bpm_core.mark_quick(p_positions jsonb, p_slots bpm_core.claim_slot[], p_now timestamptz)
+-- back, wait that much longer; a claim that finds nothing looks back at once. None while looking back is not over, or of many stragglers only one claim's
+-- worth would be handed out in each tenth of a second.
+-- p_slots: of one priority level, without quotas. p_last: the last task of the claim, of the slot it stopped in. Returns: the positions with the mark, under
+-- a key no task type has.
+create or replace function bpm_core.mark_quick(p_positions jsonb, p_slots bpm_core.claim_slot[], p_last bpm_core.claimed_task, p_now timestamptz)
 returns jsonb
 language plpgsql stable
 set search_path = pg_catalog, pg_temp
@@ -21875,6 +22006,9 @@ set enable_seqscan = off  set enable_hashjoin = off  set enable_mergejoin = off
 set jit = off
 as $$
 begin
+  if p_positions -> p_last.task_type -> p_slots[1].priority_level::text ->> 'reached_id' <> p_last.task_id::text then
+    return p_positions;  -- what was handed out last lies behind what was reached
+  end if;
   return (
     select p_positions || jsonb_build_object('', jsonb_build_object(
              'until', p_now + interval '100 milliseconds', 'level', p_slots[1].priority_level,
@@ -22042,6 +22176,16 @@ begin
     perform bpm_core.open_incidents(v_troubles);
   end if;
 end
+$$;
+
+-- from 50_work/offered_variables.sql
+-- What a worker sees of a task it is handed: the process's variables or what a call passed, the workflow's own, those of its scope, and over them what its mappings gave. Inlined into its caller.
+-- Returns:  jsonb object.
+create or replace function bpm_core.offered_variables(p_tenant_id text, p_scope_id uuid, p_passed jsonb, p_own jsonb, p_input jsonb)
+returns jsonb
+language sql stable
+as $$
+  select case when p_scope_id is null then p_passed || p_own else p_passed || p_own || bpm_core.scope_variables(p_tenant_id, p_scope_id) end || coalesce(p_input, '{}')
 $$;
 
 -- from 50_work/open_slots.sql
@@ -22264,26 +22408,19 @@ $$;
 
 -- from 50_work/quick_positions.sql
 -- The positions to hand back after a claim from quick_slots. Only the slot in which it stopped moves: the next claim that looks for itself walks again what little
--- was taken from the others. One that did not fill its limit takes the mark away.
+-- was taken from the others. One that did not fill its limit takes the mark away. Inlined into its caller.
 -- Returns:  jsonb, as close_slots.
-create or replace function bpm_core.quick_positions(p_positions jsonb, p_claimed bpm_core.claimed_task[], p_limit integer)
+create or replace function bpm_core.quick_positions(p_positions jsonb, p_last bpm_core.claimed_task, p_is_full boolean)
 returns jsonb
-language plpgsql immutable
-set search_path = pg_catalog, pg_temp
+language sql stable
 as $$
-declare
-  v_last constant bpm_core.claimed_task := p_claimed[cardinality(p_claimed)];
-begin
-  if (cardinality(p_claimed) = p_limit) is not true then
-    return p_positions - '';
-  end if;
-  return jsonb_set(p_positions, array['', 'heads', v_last.task_type], jsonb_build_array(v_last.available_at, v_last.task_id));
-end
+  select case when p_is_full then jsonb_set(p_positions, array['', 'heads', p_last.task_type], jsonb_build_array(p_last.available_at, p_last.task_id))
+              else p_positions - '' end
 $$;
 
 -- from 50_work/quick_slots.sql
 -- The slots of a claim that follows closely upon another one (mark_quick): where each scan begins, without asking where it should.
--- Types come from the call, never from the mark: that has been in the caller's hands.
+-- Types come from the call, never from the mark: that has been in the caller's hands. A loop over the types, since a query would cost more than the looks it saves.
 -- Returns:  claim_slot[], in the order of the types; null where this claim has to look for itself: a type is not in the mark, it has run out, lies ahead of
 --           the clock, or is not ours.
 create or replace function bpm_core.quick_slots(p_types text[], p_mark jsonb, p_now timestamptz)
@@ -22292,17 +22429,21 @@ language plpgsql stable
 set search_path = pg_catalog, pg_temp
 as $$
 declare
+  v_heads constant jsonb := p_mark -> 'heads';
   v_until timestamptz;
+  v_level smallint;
+  v_type  text;
+  v_slots bpm_core.claim_slot[];
 begin
   v_until := (p_mark ->> 'until')::timestamptz;
-  if (p_mark -> 'heads' ?& p_types and p_now between v_until - interval '100 milliseconds' and v_until) is not true then
+  if (v_heads ?& p_types and p_now between v_until - interval '100 milliseconds' and v_until) is not true then
     return null;
   end if;
-  return array(
-    select row(y.task_type, (p_mark ->> 'level')::smallint, (h.head ->> 0)::timestamptz, (h.head ->> 1)::uuid, null, null, null)::bpm_core.claim_slot
-      from unnest(p_types) with ordinality y(task_type, n)
-     cross join lateral (select p_mark -> 'heads' -> y.task_type as head offset 0) h
-     order by y.n);
+  v_level := (p_mark ->> 'level')::smallint;
+  foreach v_type in array p_types loop
+    v_slots := v_slots || row(v_type, v_level, (v_heads -> v_type ->> 0)::timestamptz, (v_heads -> v_type ->> 1)::uuid, null, null, null)::bpm_core.claim_slot;
+  end loop;
+  return v_slots;
 exception
   when data_exception then
     return null;
@@ -23083,12 +23224,11 @@ $$;
 
 -- from 50_work/take_direct_steps.sql
 -- The ordinary step, in one statement. Locks all instances and tasks of the items and takes the answers whose task is leased under the fencing token shown and whose token goes along a direct
--- flow (direct_flows), stores them, patches their instance and moves the token to its next task or end. The same rows as accept_answers, continue_accepted and the
--- functions of the nodes would write; one such statement costs half of theirs. A lock gives the row as it is once it was had, and updates follow rows that changed
--- meanwhile, so that nothing here decides upon what was before the wait; graphs never change.
--- Left alone, for the general way: whatever else; instances with several answers in this call, whose patches merge in the order of their items; and all, where
--- this raises.
--- Returns:  step[], in item order.
+-- flow (direct_flows), stores them, patches their instance and moves the token to its next task or end. The same rows as accept_answers, continue_accepted and the functions of the nodes
+-- would write, at half the cost. A lock gives the row as it is once it was had, and updates follow rows that changed meanwhile, so that nothing here decides upon what was before the wait;
+-- graphs never change.
+-- Left alone, for the general way: whatever else; instances with several answers in this call, whose patches merge in the order of their items; and all, where this raises.
+-- Returns:  step[], in no order.
 -- Writes:   task_instance, execution, result, history_event, workflow_instance, token, the next task_instance; what end_instances writes.
 -- Locks:    workflow_instance, then task_instance, each sorted.
 create or replace function bpm_core.take_direct_steps(p_tenant_id text, p_items jsonb)
@@ -23109,20 +23249,18 @@ begin
       -- All instances are locked before the first task: the sort below has to see the last of them.
       select k.*, w.status, w.workflow_version_id, w.live_tokens
         from (select a.*, t.workflow_instance_id, count(*) over (partition by t.workflow_instance_id) as answers
-                from (select p_tenant_id as tenant_id, i.n::integer as item, a.task_id, a.fencing_token as shown, a.variables, a.output, a.content_hash,
-                             a.variables is not null and a.record is null as is_plain
-                        from jsonb_array_elements(p_items) with ordinality i(item, n)
-                       cross join lateral bpm_core.read_answer(i.item) a offset 0) a
-               cross join lateral (
-                 select t.workflow_instance_id from bpm_core.task_instance t where t.tenant_id = a.tenant_id and t.id = a.task_id offset 0) t
+                from (select p_tenant_id as tenant_id, i.n::integer as item, i.item as answer, (i.item ->> 'task_id')::uuid as task_id,
+                             coalesce(i.item -> 'variables', '{}') as variables, bpm_core.small_text(coalesce(i.item -> 'variables', '{}')) as said
+                        from jsonb_array_elements(p_items) with ordinality i(item, n) offset 0) a
+               cross join lateral (select t.workflow_instance_id from bpm_core.task_instance t where t.tenant_id = a.tenant_id and t.id = a.task_id offset 0) t
                order by t.workflow_instance_id offset 0) k
        cross join lateral (
          select w.status, w.workflow_version_id, w.live_tokens from bpm_core.workflow_instance w
           where w.tenant_id = k.tenant_id and w.id = k.workflow_instance_id for no key update) w),
     held as materialized (
-      select k.item, k.workflow_instance_id, k.live_tokens, k.variables, k.output, k.content_hash, t.id, t.token_id, t.node_id, t.attempt, t.worker_id,
-             t.fencing_token, t.claimed_at, t.lease_until, t.at, k.tenant_id, f.flow_id, f.target_id, f.target_kind = 'EndEvent' as ends,
-             b.task_version_id, b.task_type, b.priority_level, b.max_attempts, b.lease, b.headers, b.checks_result, b.needs_review
+      select k.item, k.workflow_instance_id, k.live_tokens, k.variables, coalesce(k.answer -> 'result', k.variables) as output,
+             bpm_core.text_hash(k.said, k.answer -> 'result') as content_hash, t.id, t.token_id, t.node_id, t.attempt, t.worker_id,
+             t.fencing_token, t.claimed_at, t.lease_until, t.at, k.tenant_id, k.workflow_version_id, f.flow_id, f.target_id, f.target_kind = 'EndEvent' as ends
         from (select k.* from asked k order by k.task_id offset 0) k
        cross join lateral (
          select t.*, (select bpm_core.now()) as at from (  -- one moment for all, of when the last instance was locked
@@ -23133,10 +23271,8 @@ begin
        cross join lateral (select f.flow_id, f.target_id, f.target_kind, f.is_direct from bpm_core.workflow_flow f
                             where f.tenant_id = k.tenant_id and f.workflow_version_id = k.workflow_version_id and f.source_id = t.node_id
                             order by f.ord limit 1) f  -- the only one where it is direct; a fork of thousands is not read
-        left join lateral (select b.* from bpm_core.workflow_task_binding b
-                            where b.tenant_id = k.tenant_id and b.workflow_version_id = k.workflow_version_id and b.node_id = f.target_id offset 0) b on true
-       where k.is_plain and k.answers = 1 and k.status = 'Running' and t.is_ordinary and f.is_direct
-         and t.state = 'Executing' and t.fencing_token = k.shown and t.lease_until > t.at),
+       where k.answers = 1 and k.status = 'Running' and t.is_ordinary and f.is_direct and t.state = 'Executing' and t.lease_until > t.at
+         and bpm_core.is_plain_answer(k.answer, t.id, t.fencing_token, k.variables, k.said)),
     done as (
       update bpm_core.task_instance t set state = 'Completed' from held h
        where t.tenant_id = h.tenant_id and t.id = h.id),
@@ -23150,7 +23286,7 @@ begin
       insert into bpm_core.history_event (tenant_id, workflow_instance_id, at, kind, token_id, node_id, actor, detail)
       select p_tenant_id, h.workflow_instance_id, h.at, 'TaskCompleted', h.token_id, h.node_id, h.worker_id,
              jsonb_build_object('task', h.id, 'attempt', h.attempt, 'variables', h.variables)
-        from held h order by h.item),
+        from held h),
     patched as (
       update bpm_core.workflow_instance w
          set lock_version = w.lock_version + 1, variables = w.variables || h.variables, live_tokens = w.live_tokens - h.ends::integer,
@@ -23164,16 +23300,19 @@ begin
              visit = t.visit + (not h.ends)::integer, steps = case when h.ends then t.steps else 0 end, version = t.version + 1, updated_at = h.at
         from held h
        where t.tenant_id = h.tenant_id and t.id = h.token_id
-      returning h.ends, h.workflow_instance_id, t.id, t.visit, h.target_id, h.task_version_id, h.task_type, h.priority_level, h.max_attempts, h.lease,
-                h.headers, h.checks_result, h.needs_review),
+      returning h.ends, t.tenant_id, h.workflow_instance_id, h.workflow_version_id, t.id, t.visit, h.target_id),
     offered as (
       insert into bpm_core.task_instance (
         tenant_id, id, workflow_instance_id, token_id, visit, node_id, task_version_id, task_type, priority_level, available_at, max_attempts, lease,
         headers, checks_result, needs_review)
-      select p_tenant_id, bpm_core.new_id(), m.workflow_instance_id, m.id, m.visit, m.target_id, m.task_version_id, m.task_type, m.priority_level, bpm_core.now(),
-             m.max_attempts, m.lease, m.headers, m.checks_result, m.needs_review
-        from moved m where not m.ends)
-    select array_agg(row(h.item, h.id, h.workflow_instance_id, h.token_id, case when h.ends then h.target_id end, h.ends and h.live_tokens = 1)::bpm_core.step order by h.item), bool_or(h.ends), max(h.at)
+      select p_tenant_id, bpm_core.new_id(), m.workflow_instance_id, m.id, m.visit, m.target_id, b.task_version_id, b.task_type, b.priority_level, bpm_core.now(),
+             b.max_attempts, b.lease, b.headers, b.checks_result, b.needs_review
+        from moved m
+        left join lateral (select b.* from bpm_core.workflow_task_binding b
+                            where b.tenant_id = m.tenant_id and b.workflow_version_id = m.workflow_version_id and b.node_id = m.target_id offset 0) b on true
+       where not m.ends)  -- without a binding it would raise
+    select array_agg(row(h.item, h.id, h.workflow_instance_id, h.token_id, case when h.ends then h.target_id end, h.ends and h.live_tokens = 1)::bpm_core.step),
+           bool_or(h.ends), max(h.at)
       into v_steps, v_ends, v_now from held h;
     if v_ends then
       perform bpm_core.end_direct_steps(p_tenant_id, v_steps, v_now);
@@ -23181,6 +23320,8 @@ begin
   exception
     when transaction_rollback or lock_not_available or operator_intervention or insufficient_resources or system_error then
       raise;
+    when invalid_text_representation then
+      return '{}'::bpm_core.step[];  -- an id that is none
     when others then
       -- The general way finds out whose fault it is. Where nothing raises there, this is all that tells of it.
       raise warning 'The direct way raised %: %. The general way was taken.', sqlstate, sqlerrm;
@@ -23307,6 +23448,16 @@ begin
      cross join lateral (select t.id, t.tenant_id from bpm_core.task_instance t where t.workflow_instance_id = i.id offset 0) t
      where t.tenant_id = p_tenant_id);
 end
+$$;
+
+-- from 50_work/text_hash.sql
+-- The answer_hash of variables whose text is there already, with nothing for the record.
+-- Returns:  bytea.
+create or replace function bpm_core.text_hash(p_text text, p_result jsonb)
+returns bytea
+language sql stable parallel safe
+as $$
+  select sha256(convert_to(p_text || chr(31) || coalesce(p_result::text, ''), 'UTF8'))
 $$;
 
 -- from 50_work/throw_error.sql

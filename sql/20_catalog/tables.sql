@@ -3,6 +3,8 @@
 
 create type bpm_core.version_status as enum ('Published', 'Deprecated');
 create type bpm_core.executor_kind as enum ('Service', 'Human', 'Script', 'Decision');
+-- True or null: a domain for the reason given at token_count.
+create domain bpm_core.only_true as boolean check (value);
 
 -- The order is the order of work within a hop: kinds that end or interrupt run before kinds that open something, and those before what may meet it.
 create type bpm_core.node_kind as enum (
@@ -231,9 +233,9 @@ create table bpm_core.workflow_task_binding (
   expressions         jsonb,
   headers             jsonb,
   input_schema        jsonb,
-  checks_result       boolean check (checks_result),
+  checks_result       bpm_core.only_true,
   approval            jsonb,
-  needs_review        boolean check (needs_review),
+  needs_review        bpm_core.only_true,
   primary key (tenant_id, workflow_version_id, node_id),
   foreign key (tenant_id, workflow_version_id, node_id) references bpm_core.workflow_node,
   foreign key (tenant_id, task_version_id) references bpm_core.task_version

@@ -25,19 +25,18 @@ begin
     on conflict do nothing;
   end if;
   with born as materialized (
-    select s.*, c.id as case_id, c.state as case_state, o.*
+    select s.tenant_id, s.item, s.process_instance_id, s.workflow_instance_id, s.token_id, s.process_version_id, s.workflow_version_id, s.role_version_id,
+           s.start_node_id, s.variables, s.business_key, s.is_several, s.cause, c.id as case_id, c.state as case_state, o.flow_id, o.target_id
       from (select p_tenant_id as tenant_id, s.* from unnest(p_starts) s where s.outcome is null offset 0) s
       -- What is held by the foreign key anyhow is held before it is looked at: a case that somebody closes just now is waited for (close_case), and opened again.
       left join lateral (select c.id, c.state from bpm_core.business_case c
                           where c.business_key = s.business_key and c.tenant_id = s.tenant_id for key share) c on true
       left join lateral (
-        select f.flow_id, f.target_id, b.task_version_id, b.task_type, b.priority_level, b.max_attempts, b.lease, b.headers, b.checks_result, b.needs_review
-          from (select f.flow_id, f.target_id, f.is_direct from bpm_core.workflow_flow f
+        select f.flow_id, f.target_id
+          from (select f.flow_id, f.target_id, f.target_kind, f.is_direct from bpm_core.workflow_flow f
                  where f.tenant_id = s.tenant_id and f.workflow_version_id = s.workflow_version_id and f.source_id = s.start_node_id
                  order by f.ord limit 1) f
-         cross join lateral (select b.* from bpm_core.workflow_task_binding b
-                              where b.tenant_id = s.tenant_id and b.workflow_version_id = s.workflow_version_id and b.node_id = f.target_id offset 0) b
-         where f.is_direct
+         where f.is_direct and f.target_kind <> 'EndEvent'
         offset 0) o on p_offers and s.is_several is not true),
   process as (
     insert into bpm_core.process_instance (tenant_id, id, business_case_id, process_version_id, variables, business_key, started_by, created_at, updated_at,
@@ -60,10 +59,12 @@ begin
     insert into bpm_core.task_instance (
       tenant_id, id, workflow_instance_id, token_id, visit, node_id, task_version_id, task_type, priority_level, available_at, max_attempts, lease,
       headers, checks_result, needs_review)
-    select p_tenant_id, bpm_core.new_id(), b.workflow_instance_id, b.token_id, 1, b.target_id, b.task_version_id, b.task_type, b.priority_level, bpm_core.now(),
-           b.max_attempts, b.lease, b.headers, b.checks_result, b.needs_review
+    select p_tenant_id, bpm_core.new_id(), b.workflow_instance_id, b.token_id, 1, b.target_id, k.task_version_id, k.task_type, k.priority_level, bpm_core.now(),
+           k.max_attempts, k.lease, k.headers, k.checks_result, k.needs_review
       from born b
-     where b.target_id is not null),
+      left join lateral (select k.* from bpm_core.workflow_task_binding k
+                          where k.tenant_id = b.tenant_id and k.workflow_version_id = b.workflow_version_id and k.node_id = b.target_id offset 0) k on true
+     where b.target_id is not null),  -- without a binding it would raise
   noted as (
     insert into bpm_core.history_event (tenant_id, workflow_instance_id, at, kind, token_id, node_id, to_state, actor, detail)
     select p_tenant_id, b.workflow_instance_id, p_now, 'InstanceStarted', b.token_id, b.start_node_id, 'Running', p_actor,
@@ -71,18 +72,18 @@ begin
       from born b
      where b.is_several is not true)
   select array_agg(row(p_tenant_id, b.workflow_instance_id, b.workflow_version_id, '00000000-0000-0000-0000-000000000000', b.token_id,
-                       b.start_node_id, null, null)::bpm_core.moving order by b.item) filter (where b.is_several is not true and b.target_id is null),
-         array_agg(b.workflow_instance_id order by b.item) filter (where b.is_several is not true),
+                       b.start_node_id, null, null)::bpm_core.moving) filter (where b.is_several is not true and b.target_id is null),
          array_agg(row(b.item, null, null, null, null, null, null, null, null, b.start_node_id, null, b.process_instance_id, b.workflow_instance_id, b.token_id,
                        null, null, b.cause, true)::bpm_core.start) filter (where b.is_several),
-         array_agg(distinct b.case_id) filter (where b.case_state = 'Closed'),
+         array_agg(b.case_id) filter (where b.case_state = 'Closed'),
          exists (select from bpm_core.event_stream e where e.tenant_id = p_tenant_id)
-    into v_leaving, v_started, v_several, v_closed, v_emits
+    into v_leaving, v_several, v_closed, v_emits
     from born b;
   if p_offers and not bpm_core.nobody_sleeps() then
     perform bpm_core.wake_sleepers('tasks', p_tenant_id);
   end if;
   if v_emits then
+    v_started := array(select s.workflow_instance_id from unnest(p_starts) s where s.outcome is null and s.is_several is not true order by s.item);
     perform bpm_core.emit_events(p_tenant_id, 'InstanceStarted', v_started);
   end if;
   if v_several is not null then

@@ -19,7 +19,7 @@ declare
   v_accepted  bpm_core.accepted;
 begin
   perform bpm_core.take_user_task(p_task, 'Completed', p_actor);
-  if p_task.checks_result then
+  if p_task.checks_result is not null then
     perform bpm_core.check_user_result(p_task, v_variables);
   end if;
   if p_task.outputs is not null and p_task.needs_review is null then
@@ -31,7 +31,7 @@ begin
   insert into bpm_core.result (tenant_id, task_instance_id, attempt, output, verdict, content_hash, created_by, created_at)
   values (p_task.tenant_id, p_task.id, p_task.attempt + 1, v_variables, (case when p_task.needs_review then 'NeedsReview' else 'Accepted' end)::bpm_core.verdict, bpm_core.answer_hash(p_variables, null, p_record), p_actor, v_now);
   perform bpm_core.write_audit(p_task.tenant_id, p_actor, 'CompleteUserTask', 'task_instance', p_task.id::text);
-  if p_task.needs_review then
+  if p_task.needs_review is not null then
     perform bpm_core.park_for_review(p_task, v_variables, p_actor, p_record);
     return null;
   end if;

@@ -36,11 +36,10 @@ begin
            lease_until = p_now + coalesce(p_lease, t.lease), claim_request_id = p_request_id, type_slot = p_type_slots[p.n], tenant_slot = p_tenant_slots[p.n]
       from picked p
      where t.tenant_id = p.tenant_id and t.id = p.id
-    returning t.*, p.slot, p.n)
+    returning t.tenant_id, t.id, t.workflow_instance_id, t.scope_id, t.node_id, t.task_type, t.available_at, t.attempt, t.fencing_token, t.lease_until, t.input,
+              t.headers, p.slot, p.n)
   select l.slot::integer, l.available_at, l.id, w.process_instance_id, l.workflow_instance_id, p.business_key, l.node_id, l.task_type, l.attempt, l.fencing_token,
-         l.lease_until, case when l.scope_id is null then coalesce(w.inputs, p.variables) || w.variables
-                             else coalesce(w.inputs, p.variables) || w.variables || bpm_core.scope_variables(l.tenant_id, l.scope_id) end
-                        || coalesce(l.input, '{}'),
+         l.lease_until, bpm_core.offered_variables(l.tenant_id, l.scope_id, coalesce(w.inputs, p.variables), w.variables, l.input),
          coalesce(l.headers, '{}'), w.status = 'Suspended' or p.status <> 'Running'
     from leased l
    cross join lateral (select w.tenant_id, w.process_instance_id, w.inputs, w.variables, w.status from bpm_core.workflow_instance w

@@ -38,10 +38,18 @@ begin
   if v_count <= 1000 then
     v_steps := bpm_core.take_direct_steps(p_tenant_id, p_items);
   end if;
-  if cardinality(v_steps) = v_count then
+  if cardinality(v_steps) = v_count and v_count = 1 then
+    item := 1;
+    task_id := v_steps[1].task_id;
+    outcome := 'Completed';
+    instance_status := case when v_steps[1].has_ended then 'Completed' else 'Running' end;
+    return next;
+    return;
+  elsif cardinality(v_steps) = v_count then
     return query
     select s.item, s.task_id, 'Completed'::bpm.outcome, case when s.has_ended then 'Completed' else 'Running' end, null
-      from unnest(v_steps) s;
+      from unnest(v_steps) s
+     order by s.item;
     return;
   end if;
   -- What is ill-formed was left; with it, all that was taken is taken back.

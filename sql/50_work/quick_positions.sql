@@ -1,17 +1,10 @@
 -- The positions to hand back after a claim from quick_slots. Only the slot in which it stopped moves: the next claim that looks for itself walks again what little
--- was taken from the others. One that did not fill its limit takes the mark away.
+-- was taken from the others. One that did not fill its limit takes the mark away. Inlined into its caller.
 -- Returns:  jsonb, as close_slots.
-create or replace function bpm_core.quick_positions(p_positions jsonb, p_claimed bpm_core.claimed_task[], p_limit integer)
+create or replace function bpm_core.quick_positions(p_positions jsonb, p_last bpm_core.claimed_task, p_is_full boolean)
 returns jsonb
-language plpgsql immutable
-set search_path = pg_catalog, pg_temp
+language sql stable
 as $$
-declare
-  v_last constant bpm_core.claimed_task := p_claimed[cardinality(p_claimed)];
-begin
-  if (cardinality(p_claimed) = p_limit) is not true then
-    return p_positions - '';
-  end if;
-  return jsonb_set(p_positions, array['', 'heads', v_last.task_type], jsonb_build_array(v_last.available_at, v_last.task_id));
-end
+  select case when p_is_full then jsonb_set(p_positions, array['', 'heads', p_last.task_type], jsonb_build_array(p_last.available_at, p_last.task_id))
+              else p_positions - '' end
 $$;

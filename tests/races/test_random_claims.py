@@ -1,10 +1,10 @@
 """Claims that follow closely upon another one, at random, while everything around them is rough.
 
 Workers with positions of their own claim, answer, pause and let leases run out; starts commit
-late, timers fire, somebody sets quotas and suspends, and backends are killed. Between two rounds it
-is quiet: whatever is ready then must be found with the positions the workers have by now. The
-bound: a claim that begins when marks have run out (a tenth of a second) and does not fill its limit
-leaves nothing behind. Where others on the server hold the horizon, a second more.
+late, timers fire, somebody sets quotas and suspends, cases are closed, and backends are killed.
+Between two rounds it is quiet: whatever is ready then must be found with the positions the workers
+have by now. The bound: a mark lasts a tenth of a second, and a claim without one that does not fill
+its limit leaves nothing behind. Where others on the server hold the horizon, a second more.
 
 ``PGBPM_CLAIMS_SEED`` repeats what a failing run printed; what threads do to each other may differ.
 """
@@ -34,6 +34,8 @@ MARK = 0.1
 HELD = 2.0
 """How long positions may not look back while somebody holds the horizon, with some room."""
 WORKERS = 5
+ENOUGH = 300
+"""How many tasks may be ready before nothing more is started."""
 
 TYPES = ("qa", "qb", "qc", "qd", "qe")
 # qd has two levels, so that claims of it leave no mark; qe has one, but another than the rest.
@@ -62,9 +64,14 @@ PROCESSES = [
     ),
 ]
 CODES = ("line", "fan", "timed", "urgent")
+KEYS = (None, None, *(f"case-{n}" for n in range(60)))
 CLAIM = (
     "select c.tasks, c.positions::text from bpm.claim_tasks_at(p_worker => %s, p_types => %s,"
     " p_limit => %s, p_lease => %s::interval, p_request_id => %s, p_positions => %s) c"
+)
+RUNNING_IN_CLOSED_CASES = (
+    "select c.business_key from bpm.business_case c join bpm.instance i using (business_key)"
+    " where c.state = 'Closed' and i.status in ('Running', 'Suspended')"
 )
 READY = (
     "select t.task_id::text as id from bpm.task t"
@@ -74,6 +81,11 @@ READY = (
 ELSEWHERE = (
     "select from pg_stat_activity a where a.backend_xid is not null and a.pid <> pg_backend_pid()"
 )
+
+
+def has_mark(positions: str | None) -> bool:
+    """Whether a claim may go on from a mark (mark_quick)."""
+    return '"": {' in (positions or "")
 
 
 class Rough:
@@ -90,6 +102,7 @@ class Rough:
         self.completed: dict[str, tuple[str, int]] = {}
         self.suspended: dict[str, object] = {}
         self.end = 0.0
+        self.waiting = 0
         self.spared = 0
 
     def run(self) -> None:
@@ -114,6 +127,7 @@ class Rough:
             self.late_starter,
             self.late_starter,
             self.ticker,
+            self.closer,
             self.killer,
         ]
         if with_admin:
@@ -122,7 +136,8 @@ class Rough:
             self.end = time.monotonic() + SECONDS
             self.spared = last.pid
             last.begin()  # becomes a straggler behind every position
-            last.do("select from bpm.start_processes(%s)", self.items(self.chance))
+            # Under no key: who closes its case would wait for it.
+            last.do("select from bpm.start_processes(%s)", self.items(self.chance, (None,)))
             self.crowd.finished.clear()
             self.crowd.run(*members)
             last.commit()
@@ -131,17 +146,18 @@ class Rough:
             if not self.crowd.over:
                 self.quiet(last)
 
-    def items(self, chance: random.Random) -> str:
+    def items(self, chance: random.Random, keys: tuple[str | None, ...] = KEYS) -> str:
         """What a start is called with."""
         codes = chance.choices(CODES, k=chance.randint(1, 8))
-        return json.dumps([{"code": code} for code in codes])
+        return json.dumps([{"code": code, "business_key": chance.choice(keys)} for code in codes])
 
     # -- the members ----------------------------------------------------------------------------
 
     def starter(self, session: Session, chance: random.Random) -> None:
         """Starts, sometimes more, sometimes less than the workers do meanwhile."""
         while self.goes_on:
-            self.crowd.call(session, "select from bpm.start_processes(%s)", self.items(chance))
+            if self.waiting < ENOUGH:
+                self.crowd.call(session, "select from bpm.start_processes(%s)", self.items(chance))
             self.crowd.finished.wait(chance.choice([0.0, 0.005, 0.03]))
 
     def late_starter(self, session: Session, chance: random.Random) -> None:
@@ -169,9 +185,19 @@ class Rough:
             )
             if rows:
                 positions = rows[0]["positions"]
+                ready = self.crowd.call(session, READY, list(TYPES))
+                self.waiting = len(ready or [])
                 for kind, done in rows[0]["done"].items():
                     self.crowd.count(f"tick {kind}", done)
             self.crowd.finished.wait(0.01)
+
+    def closer(self, session: Session, chance: random.Random) -> None:
+        """Closes cases in which nothing runs."""
+        while self.goes_on:
+            key = chance.choice(KEYS[2:])
+            for row in self.crowd.call(session, "select * from bpm.close_case(%s)", key) or []:
+                self.crowd.count("closed", row["is_new"])
+            self.crowd.finished.wait(0.02)
 
     def admin(self, session: Session, chance: random.Random) -> None:
         """Sets quotas and takes them away, suspends and resumes."""
@@ -225,7 +251,9 @@ class Rough:
         session.do("select bpm.run_until_idle()")
 
     def quiet(self, session: Session) -> None:
-        """Whatever is ready is found from where the workers stand, within the bound."""
+        """Whatever is ready is found from where the workers stand, within the bound. Nothing runs
+        in a case that was closed."""
+        self.crowd.wrong += [str(row) for row in session.do(RUNNING_IN_CLOSED_CASES)]
         workers = self.chance.sample(self.workers, len(self.workers))
         if self.chance.random() < 0.5:  # with the mark it has
             workers[0].sweep(session, self.chance)
@@ -273,19 +301,20 @@ class Worker:
         if chance.random() < 0.1:
             types = chance.sample(types, chance.randint(1, len(types)))
         limit = 1 if chance.random() < 0.5 else chance.randint(1, 20)
-        lease = chance.choice(["1 second", "10 minutes"])
+        lease = chance.choice([None, None, "1 second", "10 minutes"])
         self.claims += 1
         request = f"{rough.seed}-{self.claims}" if chance.random() < 0.3 else None
-        held_back = dict(rough.suspended)
+        held_back, quick = dict(rough.suspended), has_mark(positions)
         rows = rough.crowd.call(
             session, CLAIM, self.name, types, limit, lease, request, positions
         )  # fmt: skip
         if rows is None:
-            rough.crowd.wrong.append("a claim was refused")
+            if not rough.crowd.over:
+                rough.crowd.wrong.append("a claim was refused")
             return
         self.positions, tasks = rows[0]["positions"], rows[0]["tasks"]
         self.earlier = [*self.earlier[-5:], self.positions]
-        rough.crowd.count("quick claims" if '"": {' in self.positions else "claims")
+        rough.crowd.count("quick claims" if quick else "claims")
         self.check(tasks, types, limit)
         if request is None:
             self.check_suspended(tasks, held_back)
@@ -320,8 +349,9 @@ class Worker:
             return
         if draw < 0.6:
             items = [load.completed(task) for task in tasks]
-            for row in self.rough.crowd.call(session, COMPLETE, json.dumps(items)) or []:
-                self.told(tasks, row)
+            rows = self.rough.crowd.call(session, COMPLETE, json.dumps(items))
+            for task, row in zip(tasks, rows or [], strict=rows is not None):
+                self.told(task, row)
             return
         if draw < 0.75:
             items = [{**item, "error": "bad luck", "retry_in_seconds": 0} for item in held]
@@ -334,14 +364,14 @@ class Worker:
         for row in self.rough.crowd.call(session, query, json.dumps(items)) or []:
             self.rough.crowd.count(f"{query.split('.')[1].split('(')[0]} {row['outcome']}")
 
-    def told(self, tasks: list[Row], row: Row) -> None:
+    def told(self, task: Row, row: Row) -> None:
         """A task is completed once, by one who holds it."""
         self.rough.crowd.count(f"complete {row['outcome']}")
         if row["outcome"] == "Completed":
-            (fence,) = {t["fencing_token"] for t in tasks if t["task_id"] == str(row["task_id"])}
-            by = self.rough.completed.setdefault(str(row["task_id"]), (self.name, fence))
-            if by != (self.name, fence):
-                self.rough.crowd.wrong.append(f"completed by {by} and by {(self.name, fence)}")
+            who = (self.name, task["fencing_token"])
+            by = self.rough.completed.setdefault(task["task_id"], who)
+            if by != who or str(row["task_id"]) != task["task_id"]:
+                self.rough.crowd.wrong.append(f"{row} completed by {by} and by {who}")
 
     # -- quiet ----------------------------------------------------------------------------------
 
@@ -353,13 +383,12 @@ class Worker:
             if session.do(ELSEWHERE):
                 bound = HELD
             limit, now = chance.randint(1, 20), time.monotonic()
-            (row,) = session.do(
-                CLAIM, self.name, self.types, limit, "10 minutes", None, self.positions
-            )
+            marked = has_mark(self.positions)
+            (row,) = session.do(CLAIM, self.name, self.types, limit, None, None, self.positions)
             self.positions = row["positions"]
             self.check(row["tasks"], self.types, limit)
             self.kept += row["tasks"]
-            if len(row["tasks"]) < limit and now > began + bound:
+            if len(row["tasks"]) < limit and now > began + bound and not marked:
                 break
         left = wanted & {row["id"] for row in session.do(READY, self.types)}
         self.rough.crowd.count("swept", len(wanted))
@@ -376,9 +405,7 @@ class Worker:
         while True:
             held = session.do(ELSEWHERE)
             session.begin()
-            (row,) = session.do(
-                CLAIM, self.name, self.types, 1000, "10 minutes", None, self.positions
-            )
+            (row,) = session.do(CLAIM, self.name, self.types, 1000, None, None, self.positions)
             session.rollback()
             missing = wanted - {task["task_id"] for task in row["tasks"]}
             if not missing or not held or time.monotonic() > end:
@@ -446,6 +473,11 @@ MUTANTS = {
         "timestamptz,integer[],integer[])",
         r"fencing_token = t\.fencing_token \+ 1",
         "fencing_token = 1",
+    ),
+    "closing a case does not wait for starts": (
+        "bpm.close_case(text,integer,text,text,text)",
+        r"for update;",
+        "for no key update;",
     ),
 }
 

@@ -1,6 +1,6 @@
 -- Claims that follow closely upon another one: they go on from its mark, and look for themselves whenever anything is not as it was.
 begin;
-select plan(26);
+select plan(31);
 select test.deploy('quick', '<parallelGateway id="fork"/>' || test.service('a') || test.service('b') || '<endEvent id="e1"/><endEvent id="e2"/>'
   || test.flows('start>fork', 'fork>a', 'fork>b', 'a>e1', 'b>e2')) \gset
 select from bpm.start_processes((select jsonb_agg(jsonb_build_object('code', 'quick', 'business_key', 'k' || n) order by n) from generate_series(1, 9) n));
@@ -30,8 +30,11 @@ select is((select c.keys from pg_temp.claim(:'p2') c), 'ak4', 'a straggler waits
 select pg_temp.later('101 milliseconds') \g /dev/null
 select c.keys, c.positions as p3 from pg_temp.claim(:'p2') c \gset
 select is(:'keys'::text, 'ak9', 'for a tenth of a second');
+select is((:'p3'::jsonb ? '')::text, 'false', 'while there may be more of them there is no mark');
+select c.keys, c.positions as p3 from pg_temp.claim(:'p3') c \gset
+select is(:'keys'::text || (:'p3'::jsonb ? ''), 'ak5true', 'then there is one again');
 select c.keys, c.positions as p4 from pg_temp.claim(:'p3', 100) c \gset
-select is(:'keys'::text, 'ak5 ak6 ak7 ak8 bk1 bk2 bk3 bk4 bk5 bk6 bk7 bk8 bk9', 'a claim that does not fill its limit');
+select is(:'keys'::text, 'ak6 ak7 ak8 bk1 bk2 bk3 bk4 bk5 bk6 bk7 bk8 bk9', 'a claim that does not fill its limit');
 select is((:'p4'::jsonb ? '')::text, 'false', 'takes the mark away');
 select bpm.release_tasks((select jsonb_agg(jsonb_build_object('task_id', t.id, 'fencing_token', t.fencing_token)) from bpm_core.task_instance t where t.state = 'Executing')) \g /dev/null
 select is((select c.keys from pg_temp.claim(:'p3') c), 'ak1', 'what is not found behind the mark is looked for at once');
@@ -74,6 +77,23 @@ select c.tasks as t1 from bpm.claim_tasks_at('w', '{a,b}', 1, p_positions => :'p
 select c.tasks as t2, c.positions as p9 from bpm.claim_tasks_at('w', '{a,b}', 1, p_positions => :'p8', p_request_id => 'r1') c \gset
 select is(:'t1'::jsonb, :'t2'::jsonb, 'a claim given again is the same');
 select is(:'p9'::jsonb, :'p8'::jsonb, 'and leaves the positions as they came');
+
+-- More stragglers than one claim takes, and more to do ahead
+select bpm.release_tasks((select jsonb_agg(jsonb_build_object('task_id', t.id, 'fencing_token', t.fencing_token)) from bpm_core.task_instance t where t.state = 'Executing')) \g /dev/null
+select pg_temp.later('1 minute') \g /dev/null
+select c.keys, c.positions as p10 from pg_temp.claim(null) c \gset
+create temp table late as select t.id, p.business_key as key
+  from bpm_core.task_instance t join bpm_core.workflow_instance w on w.id = t.workflow_instance_id join bpm_core.process_instance p on p.id = w.process_instance_id
+ where t.task_type = 'a' and t.state = 'Ready' order by t.available_at desc, t.id desc limit 3;
+update bpm_core.task_instance t set available_at = (:'p10'::jsonb #>> '{a,1,reached_at}')::timestamptz - interval '10 seconds' from late l where t.id = l.id;
+select pg_temp.later('101 milliseconds') \g /dev/null
+select c.keys as first, c.positions as p10 from pg_temp.claim(:'p10') c \gset
+select c.keys as second, c.positions as p10 from pg_temp.claim(:'p10') c \gset
+select c.keys as third, c.positions as p10 from pg_temp.claim(:'p10') c \gset
+select is(concat_ws(' ', :'first', :'second', :'third'), (select string_agg('a' || l.key, ' ' order by l.id) from late l), 'they come one after the other, at once');
+select is((:'p10'::jsonb ? '')::text, 'false', 'without a mark');
+select c.keys, c.positions as p10 from pg_temp.claim(:'p10') c \gset
+select is((:'keys' <> '')::text || (:'p10'::jsonb ? ''), 'truetrue', 'what lies ahead has one');
 
 -- Levels
 select test.deploy('low', test.service('a', 'bpm:priority="10"') || '<endEvent id="end"/>' || test.flows('start>a', 'a>end')) \gset
