@@ -10596,9 +10596,10 @@ $$;
 
 -- from 40_flow/check_start_items.sql
 -- The shape of the items of start_processes.
+-- Returns:  true, as enter_call.
 -- Raises:   BP400 not an array of objects, unknown key, code missing, key or business key empty or longer than 300 characters. BP429 over 1,000.
 create or replace function bpm_core.check_start_items(p_items jsonb)
-returns void
+returns boolean
 language plpgsql immutable
 set search_path = pg_catalog, pg_temp
 as $$
@@ -10613,7 +10614,7 @@ begin
   end if;
   -- One item is asked without a query: that costs a third.
   if jsonb_array_length(p_items) = 1 and bpm_core.is_start_item(p_items -> 0) then
-    return;
+    return true;
   end if;
   select i.n into v_bad
     from jsonb_array_elements(p_items) with ordinality i(item, n)
@@ -10624,6 +10625,7 @@ begin
     perform bpm_core.fail('BP400', format('Item %s is not of the form this call takes.', v_bad), jsonb_build_object('item', v_bad, 'keys', v_keys),
       'code is text; version a whole number; business_key and idempotency_key text of 1 to 300 characters.');
   end if;
+  return true;
 end
 $$;
 
@@ -13823,18 +13825,18 @@ begin
       from born b
      where b.is_several is not true)
   select array_agg(row(p_tenant_id, b.workflow_instance_id, b.workflow_version_id, '00000000-0000-0000-0000-000000000000', b.token_id,
-                       b.start_node_id, null, null)::bpm_core.moving order by b.item) filter (where b.is_several is not true and b.target_id is null),
-         array_agg(b.workflow_instance_id order by b.item) filter (where b.is_several is not true),
+                       b.start_node_id, null, null)::bpm_core.moving) filter (where b.is_several is not true and b.target_id is null),
          array_agg(row(b.item, null, null, null, null, null, null, null, null, b.start_node_id, null, b.process_instance_id, b.workflow_instance_id, b.token_id,
                        null, null, b.cause, true)::bpm_core.start) filter (where b.is_several),
-         array_agg(distinct b.case_id) filter (where b.case_state = 'Closed'),
+         array_agg(b.case_id) filter (where b.case_state = 'Closed'),
          exists (select from bpm_core.event_stream e where e.tenant_id = p_tenant_id)
-    into v_leaving, v_started, v_several, v_closed, v_emits
+    into v_leaving, v_several, v_closed, v_emits
     from born b;
   if p_offers and not bpm_core.nobody_sleeps() then
     perform bpm_core.wake_sleepers('tasks', p_tenant_id);
   end if;
   if v_emits then
+    v_started := array(select s.workflow_instance_id from unnest(p_starts) s where s.outcome is null and s.is_several is not true order by s.item);
     perform bpm_core.emit_events(p_tenant_id, 'InstanceStarted', v_started);
   end if;
   if v_several is not null then
@@ -16395,24 +16397,33 @@ set enable_seqscan = off  set enable_hashjoin = off  set enable_mergejoin = off
 set jit = off
 as $$
 begin
-  perform bpm_core.check_start_items(p_items);
+  if not bpm_core.check_start_items(p_items) then
+    return null;
+  end if;
   return array(
-    select row(i.n, i.code, case when p.is_plain then i.variables when f.fault is null then bpm_core.decode_variables(i.variables) end, i.business_key, i.idempotency_key,
-               sha256(convert_to(concat_ws(chr(31), i.code, coalesce(i.version::text, ''), case when p.is_plain or f.fault is null or not bpm_core.has_huge_number(i.variables) then i.variables::text end, coalesce(i.business_key, '')), 'UTF8')),
+    select row(i.n, i.code, case when bpm_core.looks_plain(i.variables, i.said) then i.variables
+                         when w.process_version_id is not null and f.fault is null then bpm_core.decode_variables(i.variables) end,
+               i.business_key, i.idempotency_key,
+               sha256(convert_to(concat_ws(chr(31), i.code, coalesce(i.version::text, ''),
+                                           coalesce(i.said, case when not bpm_core.has_huge_number(i.variables) then i.variables::text end),
+                                           coalesce(i.business_key, '')), 'UTF8')),
                w.process_version_id, w.workflow_version_id, w.role_version_id, w.start_node_id, null,
                bpm_core.new_id(), bpm_core.new_id(), bpm_core.new_id(),
-               case when w.process_version_id is null then case when t.refusal is null then 'NotFound' else 'WrongState' end when f.fault is not null then 'Rejected' end::bpm.outcome,
-               case when t.refusal is not null then t.refusal when w.process_version_id is null then bpm_core.start_absence(p_tenant_id, i.code, i.version)
-                    else f.fault end, null, w.is_several)::bpm_core.start
+               case when w.process_version_id is null then case when f.fault is null then 'NotFound' else 'WrongState' end
+                    when f.fault is not null then 'Rejected' end::bpm.outcome,
+               case when w.process_version_id is null and f.fault is null then bpm_core.start_absence(p_tenant_id, i.code, i.version) else f.fault end,
+               null, w.is_several)::bpm_core.start
       from (select p_tenant_id as tenant_id, i.n, i.item ->> 'code' as code, (i.item ->> 'version')::integer as version,
-                   coalesce(nullif(i.item -> 'variables', 'null'), '{}') as variables, i.item ->> 'business_key' as business_key,
+                   coalesce(nullif(i.item -> 'variables', 'null'), '{}') as variables,
+                   bpm_core.small_text(coalesce(nullif(i.item -> 'variables', 'null'), '{}')) as said, i.item ->> 'business_key' as business_key,
                    i.item ->> 'idempotency_key' as idempotency_key
               from jsonb_array_elements(p_items) with ordinality i(item, n) offset 0) i
       left join lateral bpm_core.startable_version(i.tenant_id, i.code, i.version) w on true
-      left join lateral (select bpm_core.start_refusal(i.tenant_id, i.code, i.version) as refusal where w.process_version_id is null offset 0) t on true
-      -- Fenced: pulled up, they would be computed once for every mention.
-     cross join lateral (select bpm_core.is_plain(i.variables) as is_plain offset 0) p
-     cross join lateral (select case when not p.is_plain then bpm_core.variables_fault(i.variables) end as fault offset 0) f
+      -- Fenced: pulled up, it would be computed once for every mention.
+     cross join lateral (
+       select case when w.process_version_id is null then bpm_core.start_refusal(i.tenant_id, i.code, i.version)
+                   when bpm_core.looks_plain(i.variables, i.said) then null
+                   else bpm_core.variables_fault(i.variables) end as fault offset 0) f
      order by i.n);
 end
 $$;

@@ -72,18 +72,18 @@ begin
       from born b
      where b.is_several is not true)
   select array_agg(row(p_tenant_id, b.workflow_instance_id, b.workflow_version_id, '00000000-0000-0000-0000-000000000000', b.token_id,
-                       b.start_node_id, null, null)::bpm_core.moving order by b.item) filter (where b.is_several is not true and b.target_id is null),
-         array_agg(b.workflow_instance_id order by b.item) filter (where b.is_several is not true),
+                       b.start_node_id, null, null)::bpm_core.moving) filter (where b.is_several is not true and b.target_id is null),
          array_agg(row(b.item, null, null, null, null, null, null, null, null, b.start_node_id, null, b.process_instance_id, b.workflow_instance_id, b.token_id,
                        null, null, b.cause, true)::bpm_core.start) filter (where b.is_several),
-         array_agg(distinct b.case_id) filter (where b.case_state = 'Closed'),
+         array_agg(b.case_id) filter (where b.case_state = 'Closed'),
          exists (select from bpm_core.event_stream e where e.tenant_id = p_tenant_id)
-    into v_leaving, v_started, v_several, v_closed, v_emits
+    into v_leaving, v_several, v_closed, v_emits
     from born b;
   if p_offers and not bpm_core.nobody_sleeps() then
     perform bpm_core.wake_sleepers('tasks', p_tenant_id);
   end if;
   if v_emits then
+    v_started := array(select s.workflow_instance_id from unnest(p_starts) s where s.outcome is null and s.is_several is not true order by s.item);
     perform bpm_core.emit_events(p_tenant_id, 'InstanceStarted', v_started);
   end if;
   if v_several is not null then
