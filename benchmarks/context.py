@@ -22,9 +22,10 @@ class Sizes:
     runner_instances: int = 6_000
     finished_instances: int = 1_000_000
     flat_rounds: int = 60
-    flat_queue_rounds: int = 12
-    held_repeats: int = 1
-    held_tasks: int = 100_000
+    flat_queue_rounds: int = 20
+    flat_idle_calls: int = 8
+    held_repeats: int = 3
+    held_tasks: int = 150_000
     held_round_tasks: int = 6_000
     held_all_tasks: int = 500_000
     held_all_points: int = 5
@@ -40,10 +41,11 @@ class Sizes:
     curve_batches: tuple[int, ...] = (1, 10, 100, 1_000)
     curve_instances: int = 3_000
     curve_finished: tuple[int, ...] = (10_000, 100_000)
-    crowd_repeats: int = 2
+    crowd_repeats: int = 3
     crowd: int = 100
     crowd_batch: int = 10
-    crowd_pool: int = 20
+    crowd_pool: int = 8
+    crowd_wide_pool: int = 20
     crowd_instances: int = 5_000
     wakeups: int = 400
 
@@ -56,7 +58,8 @@ QUICK = Sizes(
     runner_instances=200,
     finished_instances=1_000,
     flat_rounds=6,
-    flat_queue_rounds=1,
+    flat_queue_rounds=2,
+    held_repeats=1,
     held_tasks=1_800,
     held_round_tasks=300,
     held_all_tasks=900,

@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 import time
+from functools import partial
 from typing import Any
 
 import psycopg
 
-from benchmarks.context import Context, Outcome, Sizes, lower_quartile, median, spread
+from benchmarks.context import Context, Outcome, Sizes, median, spread
 from benchmarks.history import fill
 from benchmarks.queues import CallClock, Queues
 from benchmarks.server import database, settle
 from benchmarks.systems import Engine, connect
 from benchmarks.throughput import ms_per_call
+from benchmarks.turns import Turns
 from benchmarks.workers import crew, elapsed
 
 CALLS = ("start", "claim", "complete")
@@ -40,6 +42,8 @@ def measure_million(context: Context) -> Outcome:
                 {limit: call_costs(engines, limit, sizes.flat_rounds) for limit in limits}
                 for _ in range(sizes.repeats)
             ]
+            for url in (fresh, full):
+                settle(url)
             queues = _queue_costs({"fresh": fresh_conn, "full": full_conn}, sizes)
     samples = {
         f"{call}_{limit}": [r[limit]["fresh"][call] / r[limit]["full"][call] for r in runs]
@@ -47,7 +51,11 @@ def measure_million(context: Context) -> Outcome:
         for limit in limits
     }
     ratios = {name: median(values) for name, values in samples.items()}
-    ratios |= {name: queues["fresh"][name] / queues["full"][name] for name in queues["fresh"]}
+    pairs = {
+        name: [a / b for a, b in zip(queues["fresh"][name], queues["full"][name], strict=True)]
+        for name in queues["fresh"]
+    }
+    ratios |= {name: median(values) for name, values in pairs.items()}
     worst = min(ratios, key=lambda name: ratios[name])
     context.say(f"  worst: {worst} {ratios[worst]:.2f} of fresh; of {len(ratios)} calls")
     return Outcome(
@@ -59,28 +67,36 @@ def measure_million(context: Context) -> Outcome:
             "samples": samples,
             "finished": filled,
             "median_ms": runs,
-            "queues_ms": queues,
+            "queues_ms": {
+                name: {call: median(ms) for call, ms in calls.items()}
+                for name, calls in queues.items()
+            },
+            "queue_pairs": {name: len(values) for name, values in pairs.items()},
         },
     )
 
 
 def _queue_costs(
     conns: dict[str, psycopg.Connection[Any]], sizes: Sizes
-) -> dict[str, dict[str, float]]:
-    """Milliseconds of every other call (lower quartile), a batch through every queue in turn."""
+) -> dict[str, dict[str, list[float]]]:
+    """Milliseconds of every other call, a batch through every queue; each call right after the
+    same call of the other, who is first in turn."""
     clocks = {name: CallClock() for name in conns}
-    queues = {name: Queues(conns[name], clocks[name].timed, clocks[name].later) for name in conns}
-    for name in conns:
-        queues[name].prepare()
-        queues[name].once(sizes.queue_batch)  # plans and caches
-        clocks[name].clear()
+    turns = Turns(len(conns))
+    queues = [
+        Queues(conn, turns.timed(number, clocks[name].timed), clocks[name].later)
+        for number, (name, conn) in enumerate(conns.items())
+    ]
+    for one in queues:
+        one.prepare()
+    once = [partial(one.once, sizes.queue_batch, idle=sizes.flat_idle_calls) for one in queues]
+    for number in range(2):  # plans and caches
+        turns.run(once, number)
+    for clock in clocks.values():
+        clock.clear()
     for number in range(sizes.flat_queue_rounds):
-        for name in list(conns) if number % 2 else reversed(list(conns)):
-            queues[name].once(sizes.queue_batch)
-    return {
-        name: {call: lower_quartile(ms) for call, ms in clock.seen.items()}
-        for name, clock in clocks.items()
-    }
+        turns.run(once, number % len(queues))
+    return {name: dict(clock.seen) for name, clock in clocks.items()}
 
 
 def call_costs(engines: dict[str, Engine], limit: int, rounds: int) -> dict[str, dict[str, float]]:
@@ -114,7 +130,9 @@ def _timed(samples: list[float], call: Any) -> Any:
 def measure_held(context: Context) -> Outcome:
     """Claims and completions of four workers in rounds, while a snapshot is held open.
 
-    Nothing that was claimed or completed can be cleaned away; the last rounds against the first.
+    Nothing that was claimed or completed can be cleaned away. Fresh is the median of the first
+    sixth of the rounds; last are all steps of the last third by all their time, so that what
+    autovacuum takes in bursts counts as much as it lasts.
     """
     runs = [_held_run(context) for _ in range(context.sizes.held_repeats)]
     ratios = [run["ratio"] for run in runs]
@@ -138,7 +156,7 @@ def _held_run(context: Context) -> dict[str, Any]:
     sizes = context.sizes
     per_round = sizes.held_round_tasks
     rounds = -(-sizes.held_tasks // per_round)
-    rates: list[float] = []
+    done: list[tuple[int, float]] = []
     calls: list[dict[str, float]] = []
     with (
         database(context.server.url, context.template) as url,
@@ -153,11 +171,11 @@ def _held_run(context: Context) -> dict[str, Any]:
             for _ in range(per_round // 3 // sizes.batch):
                 engine.start(sizes.batch)
             work = workers.run(0, sizes.batch, tasks=per_round)
-            rates.append(sum(w.tasks for w in work) / elapsed(work))
+            done.append((sum(w.tasks for w in work), elapsed(work)))
             calls.append(ms_per_call(work))
         holder.rollback()
-    edge = max(len(rates) // 6, 1)
-    fresh, last = median(rates[:edge]), median(rates[-edge:])
+    rates = [_rate([one]) for one in done]
+    fresh, last = median(rates[: max(rounds // 6, 1)]), _rate(done[-max(rounds // 3, 1) :])
     return {
         "ratio": last / fresh,
         "fresh": fresh,
@@ -167,3 +185,7 @@ def _held_run(context: Context) -> dict[str, Any]:
         "ms_per_call_first": calls[0],
         "ms_per_call_last": calls[-1],
     }
+
+
+def _rate(done: list[tuple[int, float]]) -> float:
+    return sum(tasks for tasks, _ in done) / sum(seconds for _, seconds in done)

@@ -98,8 +98,9 @@ class Queues:
             " p_process_code => 'noted')"
         )
 
-    def once(self, count: int, people: int = 10) -> None:
-        """A batch through every queue; ``people`` approvals are asked for and decided."""
+    def once(self, count: int, people: int = 10, idle: int = 3) -> None:
+        """A batch through every queue; ``people`` approvals are asked for and decided, ``idle``
+        calls of each kind find nothing to do."""
         self._busy(count)
         self._approvals(people)
         self._intake(count)
@@ -115,7 +116,7 @@ class Queues:
         self._complete(self._claim("lost-task", 2 * count, None))
         while self._anything(self.tick(count)):
             pass
-        for _ in range(3):
+        for _ in range(idle):
             with self.timed("tick_idle"):
                 self.tick(count)
             with self.timed("claim_empty"):

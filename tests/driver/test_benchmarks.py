@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 import re
@@ -11,6 +12,7 @@ import sys
 from collections import Counter
 from collections.abc import Callable, Iterator
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -28,6 +30,7 @@ from benchmarks.pooler import missing
 from benchmarks.rows import measure_rows
 from benchmarks.server import BenchServer, install
 from benchmarks.throughput import fair_ratios, measure_set
+from benchmarks.turns import Turns
 from tests.support.database import TestDatabase
 
 from pgbpm.devtools import scratch
@@ -127,10 +130,17 @@ def test_figures_are_medians_of_what_was_measured(quick: dict[str, Any]) -> None
     assert quick["flat_1m"] == flat[f"ratio_{flat['worst_call']}"] == worst(flat)
     claims = flat["samples"][f"claim_{QUICK.batch}"]
     assert flat[f"ratio_claim_{QUICK.batch}"] == statistics.median(claims)
+    assert flat["queue_pairs"]["tick_idle"] == QUICK.flat_queue_rounds * QUICK.flat_idle_calls
+    assert set(flat["queue_pairs"]) == set(flat["queues_ms"]["fresh"])
+    assert {f"ratio_{name}" for name in flat["queue_pairs"]} < flat.keys()
     assert quick["flat_held_snapshot_all"] == worst(details["held_all"])
     assert len(details["held_all"]["points"]) == QUICK.held_all_points + 1
     assert details["held_all"]["points"][-1]["churned"] >= QUICK.held_all_tasks
     assert quick["flat_held_snapshot"] == statistics.median(details["held"]["samples"])
+    (held,) = details["held"]["runs"]
+    assert held["fresh"] == held["steps_per_s"][0]
+    steps = held["steps_per_s"][-(len(held["steps_per_s"]) // 3) :]
+    assert held["last"] == pytest.approx(statistics.harmonic_mean(steps))  # rounds of one size
     assert quick["row_writes_per_step"] == sum(details["rows"]["tables_per_step"].values())
 
 
@@ -207,6 +217,19 @@ def test_an_engine_slow_with_many_tasks_shows(measure: Measure) -> None:
     assert measure(measure_million, *slowed(MANY_TASKS)).values["flat_1m"] < 0.6
 
 
+def test_a_tick_slow_with_a_past_shows(measure: Measure) -> None:
+    many = "exists (select from bpm_core.process_instance offset 800)"  # what was filled in
+    after = measure(
+        measure_million,
+        "alter function bpm_core.tick_leases rename to tick_leases_quick",
+        "create function bpm_core.tick_leases(p_tenant_id text, p_limit integer,"
+        " p_position bpm_core.pick_position, p_now timestamptz) returns bpm_core.tick_result"
+        f" language plpgsql as $$ begin if {many} then perform pg_catalog.pg_sleep(0.02); end if;"
+        " return bpm_core.tick_leases_quick(p_tenant_id, p_limit, p_position, p_now); end $$",
+    )
+    assert after.detail["ratio_tick_idle"] < 0.6
+
+
 def test_an_engine_that_breaks_its_rules_is_not_measured(measure: Measure) -> None:
     with audit.asked() as found, pytest.raises(audit.Broken, match="I-"):
         measure(
@@ -238,6 +261,45 @@ def test_branches_that_grow_dearer_show(measure: Measure) -> None:
 
 
 # -- the rest ------------------------------------------------------------------------------------
+
+
+def told(calls: list[str], turns: Turns, name: str, number: int, count: int) -> None:
+    """Makes calls that are written down."""
+
+    @contextlib.contextmanager
+    def timed(call: str) -> Iterator[None]:
+        yield
+        calls.append(f"{name}{call}")
+
+    mine = turns.timed(number, timed)
+    for call in range(count):
+        with mine(str(call)):
+            pass
+
+
+def test_sessions_make_their_calls_in_turn() -> None:
+    calls: list[str] = []
+    turns = Turns(2)
+    work = [partial(told, calls, turns, name, n, 3 - n) for n, name in enumerate("ab")]
+    turns.run(work)
+    assert calls == ["a0", "b0", "a1", "b1", "a2"]
+    calls.clear()
+    turns.run(work, 1)
+    assert calls == ["b0", "a0", "b1", "a1", "a2"]
+
+
+def test_a_session_that_fails_ends_the_others() -> None:
+    calls: list[str] = []
+    turns = Turns(2)
+
+    def fail() -> None:
+        raise RuntimeError("no more")
+
+    with pytest.raises(RuntimeError, match="no more"):
+        turns.run([partial(told, calls, turns, "a", 0, 3), fail])
+    assert calls == ["a0"]
+    turns.run([partial(told, calls, turns, "a", 0, 2), partial(told, calls, turns, "b", 1, 2)], 1)
+    assert calls == ["a0", "b0", "a0", "b1", "a1"]
 
 
 def test_a_past_in_bulk_is_consistent(database: TestDatabase) -> None:
