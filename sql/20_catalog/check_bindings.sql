@@ -18,8 +18,8 @@ begin
               else i.item - v_keys <> '{}'
                    or jsonb_typeof(i.item -> 'binding_key') is distinct from 'string' or not bpm_core.is_code(i.item ->> 'binding_key')
                    or jsonb_typeof(i.item -> 'workflow') is distinct from 'string'
-                   or coalesce(i.item ->> 'version', '1') !~ '^[0-9]{1,9}$'
-                   or coalesce(i.item ->> 'position', '1') !~ '^[0-9]{1,9}$'
+                   or coalesce((i.item -> 'version')::text, 'null') !~ '^([0-9]{1,9}|null)$'
+                   or coalesce((i.item -> 'position')::text, 'null') !~ '^([0-9]{1,9}|null)$'
                    or coalesce(jsonb_typeof(i.item -> 'start_condition'), 'null') not in ('string', 'null')
                    or length(i.item ->> 'start_condition') > 10000
                    or coalesce(jsonb_typeof(i.item -> 'depends_on'), 'null') not in ('array', 'null')

@@ -18,7 +18,7 @@ begin
    where case jsonb_typeof(e.value)
            when 'string' then false
            when 'object' then e.value - '{task,version}'::text[] <> '{}' or jsonb_typeof(e.value -> 'task') is distinct from 'string'
-                              or coalesce(e.value ->> 'version', '1') !~ '^[0-9]{1,9}$'
+                              or coalesce((e.value -> 'version')::text, 'null') !~ '^([0-9]{1,9}|null)$'
            else true end
    order by e.key
    limit 1;

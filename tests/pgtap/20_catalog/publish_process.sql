@@ -1,6 +1,6 @@
 -- Processes that bind workflows: what is stored, when it is new, what is refused, by name.
 begin;
-select plan(54);
+select plan(56);
 
 select is((select p.version from bpm.publish_workflow('pick', test.linear('p', 'a')) p), 1, 'a workflow');
 select is((select p.version from bpm.publish_workflow('pack', test.linear('p', 'b')) p), 1, 'another');
@@ -82,6 +82,7 @@ select throws_ok(x.call, x.code, null, x.code || ' ' || x.call)
     ($$select * from bpm.publish_process('q', null)$$, 'BP400'), ($$select * from bpm.publish_process('q', '[]')$$, 'BP400'), ($$select * from bpm.publish_process('q', '{}')$$, 'BP400'), ($$select * from bpm.publish_process('q', '[1]')$$, 'BP400'),
     ($$select * from bpm.publish_process('q', '[{"binding_key": "a", "workflow": "pick", "x": 1}]')$$, 'BP400'), ($$select * from bpm.publish_process('q', '[{"workflow": "pick"}]')$$, 'BP400'),
     ($$select * from bpm.publish_process('q', '[{"binding_key": "a"}]')$$, 'BP400'), ($$select * from bpm.publish_process('q', '[{"binding_key": "a", "workflow": "pick", "version": "x"}]')$$, 'BP400'),
+    ($$select * from bpm.publish_process('q', '[{"binding_key": "a", "workflow": "pick", "version": "1"}]')$$, 'BP400'), ($$select * from bpm.publish_process('q', '[{"binding_key": "a", "workflow": "pick", "position": "1"}]')$$, 'BP400'),
     ($$select * from bpm.publish_process('q', '[{"binding_key": "a", "workflow": "pick", "depends_on": "b"}]')$$, 'BP400'), ($$select * from bpm.publish_process('q', '[{"binding_key": "a", "workflow": "pick", "depends_on": ["b", "b"]}]')$$, 'BP400'),
     ($$select * from bpm.publish_process('q', '[{"binding_key": "a", "workflow": "pick", "start_condition": 1}]')$$, 'BP400'), ($$select * from bpm.publish_process('q', '[{"binding_key": "a", "workflow": "pick"}]', p_tenant_id => 'nobody')$$, 'BP403')) x (call, code);
 

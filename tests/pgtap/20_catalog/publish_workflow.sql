@@ -1,6 +1,6 @@
 -- Workflows on their own: owners, pins, what is new, what is refused.
 begin;
-select plan(48);
+select plan(49);
 
 create function pg_temp.published(p_code text, p_xml text, p_role text default 'default', p_tasks jsonb default '{}') returns text language sql as $$
   select p.code || ' ' || p.version || case when p.is_new then ' new' else '' end from bpm.publish_workflow(p_code, p_xml, p_owner_role => p_role, p_tasks => p_tasks) p
@@ -79,6 +79,7 @@ select throws_ok(x.call, x.code, null, x.code || ' ' || x.call)
     ($$select * from bpm.publish_workflow('p', null)$$, 'BP400'), ($$select * from bpm.publish_workflow(' ', test.linear('p', 'a'))$$, 'BP400'), ($$select * from bpm.publish_workflow('p', test.linear('p', 'a'), p_name => ' ')$$, 'BP400'),
     ($$select * from bpm.publish_workflow('p', test.linear('p', 'a'), p_tasks => '[]')$$, 'BP400'), ($$select * from bpm.publish_workflow('p', test.linear('p', 'a'), p_tasks => '{"a": 1}')$$, 'BP400'),
     ($$select * from bpm.publish_workflow('p', test.linear('p', 'a'), p_tasks => '{"a": {"task": "a", "version": "x"}}')$$, 'BP400'),
+    ($$select * from bpm.publish_workflow('p', test.linear('p', 'a'), p_tasks => '{"a": {"task": "a", "version": "1"}}')$$, 'BP400'),
     ($$select * from bpm.publish_workflow('p', test.linear('p', 'a'), p_tenant_id => 'nobody')$$, 'BP403')) x (call, code);
 
 select * from finish();
