@@ -22,7 +22,7 @@ class Sizes:
     runner_instances: int = 6_000
     finished_instances: int = 1_000_000
     flat_rounds: int = 60
-    flat_queue_rounds: int = 20
+    flat_queue_rounds: int = 24
     flat_idle_calls: int = 8
     held_repeats: int = 3
     held_tasks: int = 150_000

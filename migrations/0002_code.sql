@@ -8519,8 +8519,12 @@ begin
     v_id := bpm_core.new_id();
     select coalesce(max(v.version), 0) + 1 into version
       from bpm_core.process_version v where v.tenant_id = p_tenant_id and v.definition_id = v_definition;
-    insert into bpm_core.process_version (tenant_id, id, definition_id, version, status, content_hash, name, created_by, published_at)
-    values (p_tenant_id, v_id, v_definition, version, 'Published', v_hash, p_name, p_actor, bpm_core.now());
+    insert into bpm_core.process_version (
+      tenant_id, id, definition_id, version, status, content_hash, name, first_workflow_version_id, is_several, created_by, published_at)
+    values (
+      p_tenant_id, v_id, v_definition, version, 'Published', v_hash, p_name,
+      (select b.workflow_version_id from unnest(p_bindings) b order by b.depends_on <> '{}', b.position limit 1),
+      exists (select from unnest(p_bindings) b where b.binding_key <> 'main' or b.start_source is not null), p_actor, bpm_core.now());
     insert into bpm_core.process_workflow_binding (
       tenant_id, process_version_id, binding_key, workflow_version_id, position, depends_on, start_condition, start_tree, start_source)
     select p_tenant_id, v_id, b.binding_key, b.workflow_version_id, b.position, b.depends_on, b.start_condition, b.start_tree, b.start_source
@@ -8664,10 +8668,12 @@ begin
     select coalesce(max(v.version), 0) + 1 into version
       from bpm_core.workflow_version v where v.tenant_id = p_tenant_id and v.definition_id = v_definition;
     insert into bpm_core.workflow_version (
-      tenant_id, id, definition_id, version, status, content_hash, owner_role_version_id, name, graph, has_conditions, bpmn_xml, checksum, created_by, published_at)
+      tenant_id, id, definition_id, version, status, content_hash, owner_role_version_id, name, graph, has_conditions, start_node_id, bpmn_xml, checksum,
+      created_by, published_at)
     values (
       p_tenant_id, v_id, v_definition, version, 'Published', v_hash, p_role_version_id, p_process.name, v_graph,
-      exists (select from unnest(v_nodes) n where n.kind in ('ConditionalCatch', 'ConditionalBoundary')), p_xml, sha256(convert_to(p_xml, 'UTF8')), p_actor, bpm_core.now());
+      exists (select from unnest(v_nodes) n where n.kind in ('ConditionalCatch', 'ConditionalBoundary')),
+      (select min(n.node_id) from unnest(v_nodes) n where n.kind = 'StartEvent' and n.scope_node_id is null), p_xml, sha256(convert_to(p_xml, 'UTF8')), p_actor, bpm_core.now());
     insert into bpm_core.workflow_node select r.* from unnest(v_nodes) r;
     insert into bpm_core.workflow_flow select r.* from unnest(v_flows) r;
     insert into bpm_core.workflow_task_binding select r.* from unnest(v_tasks) r;
@@ -13785,11 +13791,9 @@ begin
       left join lateral (select c.id, c.state from bpm_core.business_case c
                           where c.business_key = s.business_key and c.tenant_id = s.tenant_id for key share) c on true
       left join lateral (
-        select f.flow_id, f.target_id
-          from (select f.flow_id, f.target_id, f.target_kind, f.is_direct from bpm_core.workflow_flow f
-                 where f.tenant_id = s.tenant_id and f.workflow_version_id = s.workflow_version_id and f.source_id = s.start_node_id
-                 order by f.ord limit 1) f
-         where f.is_direct and f.target_kind <> 'EndEvent'
+        select f.flow_id, f.target_id from bpm_core.workflow_flow f
+         where f.tenant_id = s.tenant_id and f.workflow_version_id = s.workflow_version_id and f.source_id = s.start_node_id
+           and f.ord = 1 and f.is_direct and f.target_kind <> 'EndEvent'
         offset 0) o on p_offers and s.is_several is not true),
   process as (
     insert into bpm_core.process_instance (tenant_id, id, business_case_id, process_version_id, variables, business_key, started_by, created_at, updated_at,
@@ -16724,11 +16728,7 @@ set enable_seqscan = off  set enable_hashjoin = off  set enable_mergejoin = off
 set jit = off
 as $$
 begin
-  return (
-    select n.node_id
-      from bpm_core.workflow_node n
-     where n.tenant_id = p_tenant_id and n.workflow_version_id = p_version_id and n.kind = 'StartEvent' and n.scope_node_id is null
-     limit 1);
+  return (select w.start_node_id from bpm_core.workflow_version w where w.tenant_id = p_tenant_id and w.id = p_version_id);
 end
 $$;
 
@@ -18571,27 +18571,19 @@ create or replace function bpm_core.startable_version(p_tenant_id text, p_code t
 returns table (process_version_id uuid, workflow_version_id uuid, role_version_id uuid, start_node_id text, is_several boolean)
 language sql stable rows 1
 as $$
-  select v.id, b.workflow_version_id, w.owner_role_version_id, n.node_id, b.is_several
+  select v.id, v.first_workflow_version_id, w.owner_role_version_id, w.start_node_id, v.is_several
     from bpm_core.process_definition d
    cross join lateral (
-     select v.tenant_id, v.id
+     select v.tenant_id, v.id, v.first_workflow_version_id, v.is_several
        from bpm_core.process_version v
-      where v.tenant_id = d.tenant_id and v.definition_id = d.id
-        and case when p_version is null then v.id = d.published_version_id else v.version = p_version and v.status = 'Published' end
+      where v.tenant_id = d.tenant_id
+        and v.id = case when p_version is null then d.published_version_id
+                        else (select o.id from bpm_core.process_version o
+                               where o.definition_id = d.id and o.version = p_version and o.tenant_id = d.tenant_id and o.status = 'Published') end
      offset 0) v
    cross join lateral (
-     select b.tenant_id, b.workflow_version_id, bool_or(b.binding_key <> 'main' or b.start_source is not null) over () as is_several
-       from bpm_core.process_workflow_binding b
-      where b.tenant_id = v.tenant_id and b.process_version_id = v.id
-      order by b.depends_on <> '{}', b.position
-      limit 1) b
-   cross join lateral (
-     select w.owner_role_version_id from bpm_core.workflow_version w where w.tenant_id = b.tenant_id and w.id = b.workflow_version_id offset 0) w
-   cross join lateral (
-     select n.node_id
-       from bpm_core.workflow_node n
-      where n.tenant_id = b.tenant_id and n.workflow_version_id = b.workflow_version_id and n.kind = 'StartEvent' and n.scope_node_id is null
-      limit 1) n
+     select w.owner_role_version_id, w.start_node_id from bpm_core.workflow_version w
+      where w.tenant_id = v.tenant_id and w.id = v.first_workflow_version_id and w.start_node_id is not null offset 0) w
    where d.code = p_code and d.tenant_id = p_tenant_id and d.archived_at is null
 $$;
 
@@ -23269,10 +23261,10 @@ begin
                     t.scope_id is null and t.outputs is null and t.checks_result is null and t.needs_review is null
                     and t.type_slot is null and t.tenant_slot is null as is_ordinary
                from bpm_core.task_instance t where t.tenant_id = k.tenant_id and t.id = k.task_id for no key update) t offset 0) t
-       cross join lateral (select f.flow_id, f.target_id, f.target_kind, f.is_direct from bpm_core.workflow_flow f
+       cross join lateral (select f.flow_id, f.target_id, f.target_kind from bpm_core.workflow_flow f
                             where f.tenant_id = k.tenant_id and f.workflow_version_id = k.workflow_version_id and f.source_id = t.node_id
-                            order by f.ord limit 1) f  -- the only one where it is direct; a fork of thousands is not read
-       where k.answers = 1 and k.status = 'Running' and t.is_ordinary and f.is_direct and t.state = 'Executing' and t.lease_until > t.at
+                              and f.ord = 1 and f.is_direct offset 0) f  -- the only one where it is direct; a fork of thousands is not read
+       where k.answers = 1 and k.status = 'Running' and t.is_ordinary and t.state = 'Executing' and t.lease_until > t.at
          and bpm_core.is_plain_answer(k.answer, t.id, t.fencing_token, k.variables, t.said)),
     done as (
       update bpm_core.task_instance t set state = 'Completed' from held h
@@ -31219,6 +31211,9 @@ begin
         array(select n from bpm_core.workflow_node n where n.tenant_id = v.tenant_id and n.workflow_version_id = v.id),
         array(select f from bpm_core.workflow_flow f where f.tenant_id = v.tenant_id and f.workflow_version_id = v.id),
         array(select b from bpm_core.workflow_task_binding b where b.tenant_id = v.tenant_id and b.workflow_version_id = v.id))),
+     ('its start event is not the one of its graph',
+      v.start_node_id is distinct from (select min(n.node_id) from bpm_core.workflow_node n
+                                         where n.tenant_id = v.tenant_id and n.workflow_version_id = v.id and n.kind = 'StartEvent' and n.scope_node_id is null)),
      ('its file is not the one that was published', v.checksum <> sha256(convert_to(v.bpmn_xml, 'UTF8')))) x(rule, broken)
    where v.tenant_id = p_tenant_id and x.broken
   union all
@@ -31227,6 +31222,14 @@ begin
    where v.tenant_id = p_tenant_id
      and v.content_hash <> bpm_core.process_content_hash(v.name, array(
            select b from bpm_core.process_workflow_binding b where b.tenant_id = v.tenant_id and b.process_version_id = v.id))
+  union all
+  select bpm_core.violation_of('I-21', v.tenant_id, 'process_version', v.id::text, 'what it says of its bindings is not so', jsonb_build_object('version', v.version, 'status', v.status))
+    from bpm_core.process_version v
+   cross join lateral (
+     select (array_agg(b.workflow_version_id order by b.depends_on <> '{}', b.position))[1] as first_one, bool_or(b.binding_key <> 'main' or b.start_source is not null) as is_several
+       from bpm_core.process_workflow_binding b
+      where b.tenant_id = v.tenant_id and b.process_version_id = v.id) b
+   where v.tenant_id = p_tenant_id and (v.first_workflow_version_id is distinct from b.first_one or v.is_several is distinct from b.is_several)
   union all
   select bpm_core.violation_of('I-21', v.tenant_id, 'task_version', v.id::text, 'it is not what was published', jsonb_build_object('task_type', v.task_type, 'version', v.version))
     from bpm_core.task_version v

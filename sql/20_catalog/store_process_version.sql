@@ -27,8 +27,12 @@ begin
     v_id := bpm_core.new_id();
     select coalesce(max(v.version), 0) + 1 into version
       from bpm_core.process_version v where v.tenant_id = p_tenant_id and v.definition_id = v_definition;
-    insert into bpm_core.process_version (tenant_id, id, definition_id, version, status, content_hash, name, created_by, published_at)
-    values (p_tenant_id, v_id, v_definition, version, 'Published', v_hash, p_name, p_actor, bpm_core.now());
+    insert into bpm_core.process_version (
+      tenant_id, id, definition_id, version, status, content_hash, name, first_workflow_version_id, is_several, created_by, published_at)
+    values (
+      p_tenant_id, v_id, v_definition, version, 'Published', v_hash, p_name,
+      (select b.workflow_version_id from unnest(p_bindings) b order by b.depends_on <> '{}', b.position limit 1),
+      exists (select from unnest(p_bindings) b where b.binding_key <> 'main' or b.start_source is not null), p_actor, bpm_core.now());
     insert into bpm_core.process_workflow_binding (
       tenant_id, process_version_id, binding_key, workflow_version_id, position, depends_on, start_condition, start_tree, start_source)
     select p_tenant_id, v_id, b.binding_key, b.workflow_version_id, b.position, b.depends_on, b.start_condition, b.start_tree, b.start_source

@@ -34,10 +34,12 @@ begin
     select coalesce(max(v.version), 0) + 1 into version
       from bpm_core.workflow_version v where v.tenant_id = p_tenant_id and v.definition_id = v_definition;
     insert into bpm_core.workflow_version (
-      tenant_id, id, definition_id, version, status, content_hash, owner_role_version_id, name, graph, has_conditions, bpmn_xml, checksum, created_by, published_at)
+      tenant_id, id, definition_id, version, status, content_hash, owner_role_version_id, name, graph, has_conditions, start_node_id, bpmn_xml, checksum,
+      created_by, published_at)
     values (
       p_tenant_id, v_id, v_definition, version, 'Published', v_hash, p_role_version_id, p_process.name, v_graph,
-      exists (select from unnest(v_nodes) n where n.kind in ('ConditionalCatch', 'ConditionalBoundary')), p_xml, sha256(convert_to(p_xml, 'UTF8')), p_actor, bpm_core.now());
+      exists (select from unnest(v_nodes) n where n.kind in ('ConditionalCatch', 'ConditionalBoundary')),
+      (select min(n.node_id) from unnest(v_nodes) n where n.kind = 'StartEvent' and n.scope_node_id is null), p_xml, sha256(convert_to(p_xml, 'UTF8')), p_actor, bpm_core.now());
     insert into bpm_core.workflow_node select r.* from unnest(v_nodes) r;
     insert into bpm_core.workflow_flow select r.* from unnest(v_flows) r;
     insert into bpm_core.workflow_task_binding select r.* from unnest(v_tasks) r;

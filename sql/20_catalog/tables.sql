@@ -115,6 +115,7 @@ create table bpm_core.workflow_version (
   name                  text,
   graph                 jsonb not null,
   has_conditions        boolean not null default false,
+  start_node_id         text collate "C",
   bpmn_xml              text,
   checksum              bytea,
   created_by            text not null,
@@ -126,6 +127,7 @@ create table bpm_core.workflow_version (
 );
 alter table bpm_core.workflow_definition add foreign key (tenant_id, published_version_id) references bpm_core.workflow_version;
 comment on table bpm_core.workflow_version is 'One compiled BPMN process. Pins exactly one owner role; graph is the validated task graph, the rows of workflow_node and workflow_flow are the same for the hot path.';
+comment on column bpm_core.workflow_version.start_node_id is 'The plain start event at the root, so that a start need not look for it among the nodes; null: a call cannot start it.';
 
 create table bpm_core.workflow_node (
   tenant_id           text collate "C" not null default '',
@@ -269,20 +271,25 @@ create table bpm_core.process_definition (
   unique (code, tenant_id)
 );
 create table bpm_core.process_version (
-  tenant_id     text collate "C" not null default '',
-  id            uuid not null,
-  definition_id uuid not null,
-  version       integer not null check (version > 0),
-  status        bpm_core.version_status not null,
-  content_hash  bytea not null,
-  name          text,
-  created_by    text not null,
-  published_at  timestamptz not null,
+  tenant_id                 text collate "C" not null default '',
+  id                        uuid not null,
+  definition_id             uuid not null,
+  version                   integer not null check (version > 0),
+  status                    bpm_core.version_status not null,
+  content_hash              bytea not null,
+  name                      text,
+  first_workflow_version_id uuid not null,
+  is_several                boolean not null,
+  created_by                text not null,
+  published_at              timestamptz not null,
   primary key (tenant_id, id),
   unique (definition_id, version, tenant_id),
   foreign key (tenant_id, definition_id) references bpm_core.process_definition
 );
 alter table bpm_core.process_definition add foreign key (tenant_id, published_version_id) references bpm_core.process_version;
+
+comment on column bpm_core.process_version.first_workflow_version_id is 'Of its bindings, the one that begins first: what a start needs to know of them, so that it reads this row alone.';
+comment on column bpm_core.process_version.is_several is 'Its bindings are more than the one called main that begins at once.';
 
 create table bpm_core.process_workflow_binding (
   tenant_id           text collate "C" not null default '',

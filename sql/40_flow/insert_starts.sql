@@ -32,11 +32,9 @@ begin
       left join lateral (select c.id, c.state from bpm_core.business_case c
                           where c.business_key = s.business_key and c.tenant_id = s.tenant_id for key share) c on true
       left join lateral (
-        select f.flow_id, f.target_id
-          from (select f.flow_id, f.target_id, f.target_kind, f.is_direct from bpm_core.workflow_flow f
-                 where f.tenant_id = s.tenant_id and f.workflow_version_id = s.workflow_version_id and f.source_id = s.start_node_id
-                 order by f.ord limit 1) f
-         where f.is_direct and f.target_kind <> 'EndEvent'
+        select f.flow_id, f.target_id from bpm_core.workflow_flow f
+         where f.tenant_id = s.tenant_id and f.workflow_version_id = s.workflow_version_id and f.source_id = s.start_node_id
+           and f.ord = 1 and f.is_direct and f.target_kind <> 'EndEvent'
         offset 0) o on p_offers and s.is_several is not true),
   process as (
     insert into bpm_core.process_instance (tenant_id, id, business_case_id, process_version_id, variables, business_key, started_by, created_at, updated_at,

@@ -9,10 +9,6 @@ set enable_seqscan = off  set enable_hashjoin = off  set enable_mergejoin = off
 set jit = off
 as $$
 begin
-  return (
-    select n.node_id
-      from bpm_core.workflow_node n
-     where n.tenant_id = p_tenant_id and n.workflow_version_id = p_version_id and n.kind = 'StartEvent' and n.scope_node_id is null
-     limit 1);
+  return (select w.start_node_id from bpm_core.workflow_version w where w.tenant_id = p_tenant_id and w.id = p_version_id);
 end
 $$;

@@ -44,10 +44,10 @@ begin
                     t.scope_id is null and t.outputs is null and t.checks_result is null and t.needs_review is null
                     and t.type_slot is null and t.tenant_slot is null as is_ordinary
                from bpm_core.task_instance t where t.tenant_id = k.tenant_id and t.id = k.task_id for no key update) t offset 0) t
-       cross join lateral (select f.flow_id, f.target_id, f.target_kind, f.is_direct from bpm_core.workflow_flow f
+       cross join lateral (select f.flow_id, f.target_id, f.target_kind from bpm_core.workflow_flow f
                             where f.tenant_id = k.tenant_id and f.workflow_version_id = k.workflow_version_id and f.source_id = t.node_id
-                            order by f.ord limit 1) f  -- the only one where it is direct; a fork of thousands is not read
-       where k.answers = 1 and k.status = 'Running' and t.is_ordinary and f.is_direct and t.state = 'Executing' and t.lease_until > t.at
+                              and f.ord = 1 and f.is_direct offset 0) f  -- the only one where it is direct; a fork of thousands is not read
+       where k.answers = 1 and k.status = 'Running' and t.is_ordinary and t.state = 'Executing' and t.lease_until > t.at
          and bpm_core.is_plain_answer(k.answer, t.id, t.fencing_token, k.variables, t.said)),
     done as (
       update bpm_core.task_instance t set state = 'Completed' from held h

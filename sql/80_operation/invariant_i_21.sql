@@ -46,6 +46,9 @@ begin
         array(select n from bpm_core.workflow_node n where n.tenant_id = v.tenant_id and n.workflow_version_id = v.id),
         array(select f from bpm_core.workflow_flow f where f.tenant_id = v.tenant_id and f.workflow_version_id = v.id),
         array(select b from bpm_core.workflow_task_binding b where b.tenant_id = v.tenant_id and b.workflow_version_id = v.id))),
+     ('its start event is not the one of its graph',
+      v.start_node_id is distinct from (select min(n.node_id) from bpm_core.workflow_node n
+                                         where n.tenant_id = v.tenant_id and n.workflow_version_id = v.id and n.kind = 'StartEvent' and n.scope_node_id is null)),
      ('its file is not the one that was published', v.checksum <> sha256(convert_to(v.bpmn_xml, 'UTF8')))) x(rule, broken)
    where v.tenant_id = p_tenant_id and x.broken
   union all
@@ -54,6 +57,14 @@ begin
    where v.tenant_id = p_tenant_id
      and v.content_hash <> bpm_core.process_content_hash(v.name, array(
            select b from bpm_core.process_workflow_binding b where b.tenant_id = v.tenant_id and b.process_version_id = v.id))
+  union all
+  select bpm_core.violation_of('I-21', v.tenant_id, 'process_version', v.id::text, 'what it says of its bindings is not so', jsonb_build_object('version', v.version, 'status', v.status))
+    from bpm_core.process_version v
+   cross join lateral (
+     select (array_agg(b.workflow_version_id order by b.depends_on <> '{}', b.position))[1] as first_one, bool_or(b.binding_key <> 'main' or b.start_source is not null) as is_several
+       from bpm_core.process_workflow_binding b
+      where b.tenant_id = v.tenant_id and b.process_version_id = v.id) b
+   where v.tenant_id = p_tenant_id and (v.first_workflow_version_id is distinct from b.first_one or v.is_several is distinct from b.is_several)
   union all
   select bpm_core.violation_of('I-21', v.tenant_id, 'task_version', v.id::text, 'it is not what was published', jsonb_build_object('task_type', v.task_type, 'version', v.version))
     from bpm_core.task_version v

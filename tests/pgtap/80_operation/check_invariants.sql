@@ -1,7 +1,7 @@
 -- Every rule of every invariant is seen to fail: rows are spoiled as no function of the engine would, and exactly that invariant
 -- speaks up (where one fault breaks several, all of them are named). Each test.breaks undoes what it did.
 begin;
-select plan(151);
+select plan(153);
 
 -- A house with a bit of everything in it.
 select test.deploy_everything();
@@ -258,6 +258,8 @@ select test.breaks($$update bpm_core.workflow_flow set name = 'another' where fl
 select test.breaks($$update bpm_core.workflow_flow set is_direct = true where flow_id = 'join_look'$$, '{I-21}', 'a short way where there is none');
 select test.breaks($$update bpm_core.workflow_version set bpmn_xml = bpmn_xml || ' '$$, '{I-21}', 'a file that changed');
 select test.breaks($$update bpm_core.process_version set name = 'another'$$, '{I-21}', 'a process that changed');
+select test.breaks($$update bpm_core.process_version set is_several = not is_several$$, '{I-21}', 'one that begins otherwise than its bindings say');
+select test.breaks($$update bpm_core.workflow_version set start_node_id = 'another'$$, '{I-21}', 'a start event that is not there');
 select test.breaks($$update bpm_core.task_version set max_attempts = max_attempts + 1$$, '{I-21}', 'a task that changed');
 select test.breaks($$update bpm_core.role_version set policy = '{"limit": 1}'$$, '{I-21}', 'a role that changed');
 
