@@ -38,8 +38,7 @@ begin
              t.fencing_token, t.claimed_at, t.lease_until, t.at, k.tenant_id, k.workflow_version_id, f.flow_id, f.target_id, f.target_kind = 'EndEvent' as ends
         from (select k.* from asked k order by k.task_id offset 0) k
        cross join lateral (
-         -- One moment for all, of when the last instance was locked. And the text of the variables, in no row that is sorted or kept: of a few numbers it may have megabytes.
-         select t.*, (select bpm_core.now()) as at, bpm_core.small_text(k.variables) as said from (
+         select t.*, (select bpm_core.now()) as at, bpm_core.small_text(k.variables) as said from (  -- one moment for all, of when the last instance was locked; the text in no row kept, it may have megabytes
              select t.id, t.token_id, t.node_id, t.state, t.attempt, t.worker_id, t.fencing_token, t.claimed_at, t.lease_until,
                     t.scope_id is null and t.outputs is null and t.checks_result is null and t.needs_review is null
                     and t.type_slot is null and t.tenant_slot is null as is_ordinary
