@@ -44,8 +44,7 @@ class Sizes:
     crowd_repeats: int = 3
     crowd: int = 100
     crowd_batch: int = 10
-    crowd_pool: int = 8
-    crowd_wide_pool: int = 20
+    crowd_pool: int = 20
     crowd_instances: int = 5_000
     wakeups: int = 400
 

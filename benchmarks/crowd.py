@@ -18,52 +18,41 @@ THREADS = 25
 def measure_crowd(context: Context) -> Outcome:
     """8 and 100 workers in turn, all through one PgBouncer in transaction mode.
 
-    Starts, claims and completions in batches; both from the same few processes, over as many
-    connections to the server. And 100 over more connections, for the details: a claim passes what
-    those who claim at the same time have taken, so more of them are more work.
+    Starts, claims and completions in batches; both from the same few processes.
     """
     why = missing()
     if why is not None:
         context.say(f"  not measured: {why}")
         return Outcome({}, {"missing": why})
     sizes = context.sizes
-    few, many = (FEW, sizes.crowd_pool), (sizes.crowd, sizes.crowd_pool)
-    wide = (sizes.crowd, sizes.crowd_wide_pool)
-    runs: dict[tuple[int, int], list[dict[str, Any]]] = {few: [], many: [], wide: []}
+    runs: dict[int, list[dict[str, Any]]] = {FEW: [], sizes.crowd: []}
     for number in range(sizes.crowd_repeats):
-        for place in list(runs) if number % 2 else reversed(list(runs)):
-            found = _one_run(context, *place)
-            runs[place].append(found)
-            rate = found["instances_per_s"]
-            workers, connections = place
-            context.say(f"  {workers} workers, {connections} connections: {rate:,.0f} instances/s")
-    rates = {place: [run["instances_per_s"] for run in found] for place, found in runs.items()}
-    ratios, wide_ratios = (
-        [m / f for m, f in zip(rates[place], rates[few], strict=True)] for place in (many, wide)
-    )
+        for workers in list(runs) if number % 2 else reversed(list(runs)):
+            found = _one_run(context, workers)
+            runs[workers].append(found)
+            context.say(f"  {workers} workers: {found['instances_per_s']:,.0f} instances/s")
+    few, many = ([run["instances_per_s"] for run in found] for found in runs.values())
+    ratios = [m / f for m, f in zip(many, few, strict=True)]
     return Outcome(
         {"workers_100_ratio": median(ratios)},
         {
             "workers": sizes.crowd,
             "batch": sizes.crowd_batch,
-            "connections": sizes.crowd_pool,
             "spread": spread(ratios),
-            f"instances_per_s_{FEW}": median(rates[few]),
-            f"instances_per_s_{sizes.crowd}": median(rates[many]),
+            f"instances_per_s_{FEW}": median(few),
+            f"instances_per_s_{sizes.crowd}": median(many),
             "samples": ratios,
-            f"ratio_{sizes.crowd_wide_pool}_connections": median(wide_ratios),
-            f"samples_{sizes.crowd_wide_pool}_connections": wide_ratios,
-            "runs": {f"{w} workers, {c} connections": found for (w, c), found in runs.items()},
+            "runs": {str(workers): found for workers, found in runs.items()},
         },
     )
 
 
-def _one_run(context: Context, workers: int, connections: int) -> dict[str, Any]:
+def _one_run(context: Context, workers: int) -> dict[str, Any]:
     sizes = context.sizes
     rounds = max(sizes.crowd // workers, 1)  # all begin with as many instances behind them
     with (
         database(context.server.url, context.template) as url,
-        pooler(context.server.url, pool_size=connections) as gate,
+        pooler(context.server.url, pool_size=sizes.crowd_pool) as gate,
         crew(
             gate.url_of(url), "engine", workers, sizes.crowd_batch,
             threads=min(THREADS, -(-workers // 4)), prepared=False, rounds=rounds,
