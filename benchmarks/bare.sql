@@ -1,5 +1,5 @@
 -- The yardstick: a bare PL/pgSQL script that writes the same rows as the engine, in the same batches and with as many commits, and does
--- nothing else. Same tables, keys, indexes and foreign keys; no guards, no locks taken ahead, no graph, no outcomes, no checks.
+-- nothing else. Same tables, partitions, keys, indexes and foreign keys; no guards, no locks taken ahead, no graph, no outcomes, no checks.
 -- The nodes of line.bpmn are known to it. Plans are pinned as the engine's are, and key columns come from the driving set for the same reason:
 -- a constant tenant lets the planner walk the whole tenant while the tables are small. Its functions run as the engine's do, as definer, by the same owner: a
 -- superuser would be spared every look at rights.
@@ -8,16 +8,25 @@ set role bpm_owner;
 
 do $$
 declare
-  v_table   text;
-  v_options text;
+  r_table     record;
+  r_partition record;
 begin
-  foreach v_table in array '{process_instance,workflow_instance,token,task_instance,execution,result,history_event}'::text[] loop
-    execute format(
-      'create table bare.%I (like bpm_core.%I including defaults including identity including indexes including storage)', v_table, v_table);
-    select array_to_string(c.reloptions, ', ') into v_options from pg_class c where c.oid = format('bpm_core.%I', v_table)::regclass;
-    if v_options is not null then
-      execute format('alter table bare.%I set (%s)', v_table, v_options);
-    end if;
+  for r_table in
+    select c.oid, c.relname, case c.relkind when 'p' then ' partition by ' || pg_get_partkeydef(c.oid) else '' end as partitioned,
+           coalesce(' with (' || array_to_string(c.reloptions, ', ') || ')', '') as options
+      from unnest('{process_instance,workflow_instance,token,task_instance,execution,result,history_event}'::text[]) t(name)
+      join pg_class c on c.oid = format('bpm_core.%I', t.name)::regclass
+  loop
+    execute format('create table bare.%I (like bpm_core.%1$I including defaults including identity including indexes including storage)', r_table.relname)
+            || r_table.partitioned || r_table.options;
+    for r_partition in
+      select c.relname, pg_get_expr(c.relpartbound, c.oid) as bound, coalesce(' with (' || array_to_string(c.reloptions, ', ') || ')', '') as options
+        from pg_inherits i
+        join pg_class c on c.oid = i.inhrelid
+       where i.inhparent = r_table.oid
+    loop
+      execute format('create table bare.%I partition of bare.%I ', r_partition.relname, r_table.relname) || r_partition.bound || r_partition.options;
+    end loop;
   end loop;
 end
 $$;

@@ -36,7 +36,7 @@ class Sizes:
     rows_instances: int = 500
     events: int = 12_000
     commands: int = 10_000
-    single_instances: int = 600
+    single_instances: int = 1_200
     curve_workers: tuple[int, ...] = (1, 2, 4, 8)
     curve_batches: tuple[int, ...] = (1, 10, 100, 1_000)
     curve_instances: int = 3_000

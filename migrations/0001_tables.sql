@@ -921,7 +921,7 @@ create table bpm_core.workflow_instance (
   parent_token_id     uuid,
   ends_process        boolean not null default true,
   depth               smallint not null default 0,
-  inputs              jsonb check ((inputs is not null) = (parent_token_id is not null)),
+  inputs              jsonb,
   status              bpm_core.workflow_status not null default 'Running',
   lock_version        integer not null default 0,
   live_tokens         bpm_core.token_count not null default 0,
@@ -932,7 +932,7 @@ create table bpm_core.workflow_instance (
   foreign key (tenant_id, process_instance_id) references bpm_core.process_instance,
   foreign key (tenant_id, workflow_version_id) references bpm_core.workflow_version,
   unique (process_instance_id, binding_key, trigger_key, tenant_id),
-  check ((ended_at is null) = (status < 'Completed'))
+  check ((inputs is null) = (parent_token_id is null) and (ended_at is null) = (status < 'Completed'))
 ) with (fillfactor = 70, autovacuum_vacuum_scale_factor = 0.02, autovacuum_vacuum_insert_scale_factor = 0.1, autovacuum_vacuum_cost_delay = 0);
 create index workflow_instance_of_parent on bpm_core.workflow_instance (parent_token_id) where parent_token_id is not null;
 comment on table bpm_core.workflow_instance is 'The lock and version of everything inside it. A command locks this row first.';
@@ -1353,11 +1353,9 @@ create table bpm_core.task_instance (
   type_slot            integer,
   tenant_slot          integer,
   primary key (id, tenant_id),
-  check (state <> 'Executing' or (worker_id is not null and lease_until is not null and claimed_at is not null)),
-  check (state not in ('Ready', 'Held') or (worker_id is null and lease_until is null and claimed_at is null)),
-  check (attempt <= max_attempts),
-  check ((delegation is null) = (owner is null)),
-  check (delegation is null or delegates is not null)
+  -- One check, as short as it can be said: every statement that writes here reads it from its text (token_count). Who has a lease has all of it, who waits has none of it.
+  check ((state >= 'Completed' or num_nulls(worker_id, claimed_at, lease_until) = case state when 'Executing' then 0 else 3 end)
+         and attempt <= max_attempts and (delegation is null) = (owner is null) and (delegation is null or delegates is not null))
 ) with (fillfactor = 75, autovacuum_vacuum_scale_factor = 0.02, autovacuum_vacuum_insert_scale_factor = 0.1, autovacuum_vacuum_cost_delay = 0);
 create index task_ready on bpm_core.task_instance (tenant_id, task_type, priority_level, available_at, id) where state = 'Ready';
 create index task_lease on bpm_core.task_instance (tenant_id, lease_until, id) where state = 'Executing';

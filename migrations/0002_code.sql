@@ -16406,12 +16406,13 @@ begin
   if not bpm_core.check_start_items(p_items) then
     return null;
   end if;
+  -- In the order of the items, since a loop over them is the only plan there is. A sort would keep every said, which may have megabytes: 40 numbers of 1e131000 do.
   return array(
     select row(i.n, i.code, case when bpm_core.looks_plain(i.variables, i.said) then i.variables
                          when w.process_version_id is not null and f.fault is null then bpm_core.decode_variables(i.variables) end,
                i.business_key, i.idempotency_key,
                sha256(convert_to(concat_ws(chr(31), i.code, coalesce(i.version::text, ''),
-                                           coalesce(i.said, case when not bpm_core.has_huge_number(i.variables) then i.variables::text end),
+                                           coalesce(case when f.fault is null then i.said end, case when not bpm_core.has_huge_number(i.variables) then i.variables::text end),
                                            coalesce(i.business_key, '')), 'UTF8')),
                w.process_version_id, w.workflow_version_id, w.role_version_id, w.start_node_id, null,
                bpm_core.new_id(), bpm_core.new_id(), bpm_core.new_id(),
@@ -16429,8 +16430,7 @@ begin
      cross join lateral (
        select case when w.process_version_id is null then bpm_core.start_refusal(i.tenant_id, i.code, i.version)
                    when bpm_core.looks_plain(i.variables, i.said) then null
-                   else bpm_core.variables_fault(i.variables) end as fault offset 0) f
-     order by i.n);
+                   else bpm_core.variables_fault(i.variables) end as fault offset 0) f);
 end
 $$;
 
@@ -21986,9 +21986,9 @@ end
 $$;
 
 -- from 50_work/mark_quick.sql
--- Marks positions for the claims that follow within a fifth of a second: most of a small claim is finding out where to begin. Stragglers, for which positions look
+-- Marks positions for the claims that follow within half a second: most of a small claim is finding out where to begin. Stragglers, for which positions look
 -- back, wait that much longer; a claim that finds nothing looks back at once. None while looking back is not over, or of many stragglers only one claim's
--- worth would be handed out in each fifth of a second.
+-- worth would be handed out in every half second.
 -- p_slots: of one priority level, without quotas. p_last: the last task of the claim, of the slot it stopped in. Returns: the positions with the mark, under
 -- a key no task type has.
 create or replace function bpm_core.mark_quick(p_positions jsonb, p_slots bpm_core.claim_slot[], p_last bpm_core.claimed_task, p_now timestamptz)
@@ -22005,7 +22005,7 @@ begin
   end if;
   return (
     select p_positions || jsonb_build_object('', jsonb_build_object(
-             'until', p_now + interval '200 milliseconds', 'level', p_slots[1].priority_level,
+             'until', p_now + interval '500 milliseconds', 'level', p_slots[1].priority_level,
              'heads', jsonb_object_agg(s.task_type, jsonb_build_array(p.position -> 'reached_at', p.position -> 'reached_id'))))
       from unnest(p_slots) s
      cross join lateral (select p_positions -> s.task_type -> s.priority_level::text as position offset 0) p);
@@ -22430,7 +22430,7 @@ declare
   v_slots bpm_core.claim_slot[];
 begin
   v_until := (p_mark ->> 'until')::timestamptz;
-  if (v_heads ?& p_types and p_now between v_until - interval '200 milliseconds' and v_until) is not true then
+  if (v_heads ?& p_types and p_now between v_until - interval '500 milliseconds' and v_until) is not true then
     return null;
   end if;
   v_level := (p_mark ->> 'level')::smallint;
@@ -23244,7 +23244,7 @@ begin
       select k.*, w.status, w.workflow_version_id, w.live_tokens
         from (select a.*, t.workflow_instance_id, count(*) over (partition by t.workflow_instance_id) as answers
                 from (select p_tenant_id as tenant_id, i.n::integer as item, i.item as answer, (i.item ->> 'task_id')::uuid as task_id,
-                             coalesce(i.item -> 'variables', '{}') as variables, bpm_core.small_text(coalesce(i.item -> 'variables', '{}')) as said
+                             coalesce(i.item -> 'variables', '{}') as variables
                         from jsonb_array_elements(p_items) with ordinality i(item, n) offset 0) a
                cross join lateral (select t.workflow_instance_id from bpm_core.task_instance t where t.tenant_id = a.tenant_id and t.id = a.task_id offset 0) t
                order by t.workflow_instance_id offset 0) k
@@ -23253,11 +23253,11 @@ begin
           where w.tenant_id = k.tenant_id and w.id = k.workflow_instance_id for no key update) w),
     held as materialized (
       select k.item, k.workflow_instance_id, k.live_tokens, k.variables, coalesce(k.answer -> 'result', k.variables) as output,
-             bpm_core.text_hash(k.said, k.answer -> 'result') as content_hash, t.id, t.token_id, t.node_id, t.attempt, t.worker_id,
+             bpm_core.text_hash(t.said, k.answer -> 'result') as content_hash, t.id, t.token_id, t.node_id, t.attempt, t.worker_id,
              t.fencing_token, t.claimed_at, t.lease_until, t.at, k.tenant_id, k.workflow_version_id, f.flow_id, f.target_id, f.target_kind = 'EndEvent' as ends
         from (select k.* from asked k order by k.task_id offset 0) k
        cross join lateral (
-         select t.*, (select bpm_core.now()) as at from (  -- one moment for all, of when the last instance was locked
+         select t.*, (select bpm_core.now()) as at, bpm_core.small_text(k.variables) as said from (  -- one moment for all, of when the last instance was locked; the text in no row kept, it may have megabytes
              select t.id, t.token_id, t.node_id, t.state, t.attempt, t.worker_id, t.fencing_token, t.claimed_at, t.lease_until,
                     t.scope_id is null and t.outputs is null and t.checks_result is null and t.needs_review is null
                     and t.type_slot is null and t.tenant_slot is null as is_ordinary
@@ -23266,7 +23266,7 @@ begin
                             where f.tenant_id = k.tenant_id and f.workflow_version_id = k.workflow_version_id and f.source_id = t.node_id
                               and f.ord = 1 and f.is_direct offset 0) f  -- the only one where it is direct; a fork of thousands is not read
        where k.answers = 1 and k.status = 'Running' and t.is_ordinary and t.state = 'Executing' and t.lease_until > t.at
-         and bpm_core.is_plain_answer(k.answer, t.id, t.fencing_token, k.variables, k.said)),
+         and bpm_core.is_plain_answer(k.answer, t.id, t.fencing_token, k.variables, t.said)),
     done as (
       update bpm_core.task_instance t set state = 'Completed' from held h
        where t.tenant_id = h.tenant_id and t.id = h.id),

@@ -198,7 +198,7 @@ create table bpm_core.workflow_instance (
   parent_token_id     uuid,
   ends_process        boolean not null default true,
   depth               smallint not null default 0,
-  inputs              jsonb check ((inputs is not null) = (parent_token_id is not null)),
+  inputs              jsonb,
   status              bpm_core.workflow_status not null default 'Running',
   lock_version        integer not null default 0,
   live_tokens         bpm_core.token_count not null default 0,
@@ -209,7 +209,7 @@ create table bpm_core.workflow_instance (
   foreign key (tenant_id, process_instance_id) references bpm_core.process_instance,
   foreign key (tenant_id, workflow_version_id) references bpm_core.workflow_version,
   unique (process_instance_id, binding_key, trigger_key, tenant_id),
-  check ((ended_at is null) = (status < 'Completed'))
+  check ((inputs is null) = (parent_token_id is null) and (ended_at is null) = (status < 'Completed'))
 ) with (fillfactor = 70, autovacuum_vacuum_scale_factor = 0.02, autovacuum_vacuum_insert_scale_factor = 0.1, autovacuum_vacuum_cost_delay = 0);
 create index workflow_instance_of_parent on bpm_core.workflow_instance (parent_token_id) where parent_token_id is not null;
 comment on table bpm_core.workflow_instance is 'The lock and version of everything inside it. A command locks this row first.';

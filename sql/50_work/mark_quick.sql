@@ -1,6 +1,6 @@
--- Marks positions for the claims that follow within a fifth of a second: most of a small claim is finding out where to begin. Stragglers, for which positions look
+-- Marks positions for the claims that follow within half a second: most of a small claim is finding out where to begin. Stragglers, for which positions look
 -- back, wait that much longer; a claim that finds nothing looks back at once. None while looking back is not over, or of many stragglers only one claim's
--- worth would be handed out in each fifth of a second.
+-- worth would be handed out in every half second.
 -- p_slots: of one priority level, without quotas. p_last: the last task of the claim, of the slot it stopped in. Returns: the positions with the mark, under
 -- a key no task type has.
 create or replace function bpm_core.mark_quick(p_positions jsonb, p_slots bpm_core.claim_slot[], p_last bpm_core.claimed_task, p_now timestamptz)
@@ -17,7 +17,7 @@ begin
   end if;
   return (
     select p_positions || jsonb_build_object('', jsonb_build_object(
-             'until', p_now + interval '200 milliseconds', 'level', p_slots[1].priority_level,
+             'until', p_now + interval '500 milliseconds', 'level', p_slots[1].priority_level,
              'heads', jsonb_object_agg(s.task_type, jsonb_build_array(p.position -> 'reached_at', p.position -> 'reached_id'))))
       from unnest(p_slots) s
      cross join lateral (select p_positions -> s.task_type -> s.priority_level::text as position offset 0) p);

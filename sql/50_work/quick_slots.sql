@@ -15,7 +15,7 @@ declare
   v_slots bpm_core.claim_slot[];
 begin
   v_until := (p_mark ->> 'until')::timestamptz;
-  if (v_heads ?& p_types and p_now between v_until - interval '200 milliseconds' and v_until) is not true then
+  if (v_heads ?& p_types and p_now between v_until - interval '500 milliseconds' and v_until) is not true then
     return null;
   end if;
   v_level := (p_mark ->> 'level')::smallint;

@@ -25,7 +25,7 @@ begin
       select k.*, w.status, w.workflow_version_id, w.live_tokens
         from (select a.*, t.workflow_instance_id, count(*) over (partition by t.workflow_instance_id) as answers
                 from (select p_tenant_id as tenant_id, i.n::integer as item, i.item as answer, (i.item ->> 'task_id')::uuid as task_id,
-                             coalesce(i.item -> 'variables', '{}') as variables, bpm_core.small_text(coalesce(i.item -> 'variables', '{}')) as said
+                             coalesce(i.item -> 'variables', '{}') as variables
                         from jsonb_array_elements(p_items) with ordinality i(item, n) offset 0) a
                cross join lateral (select t.workflow_instance_id from bpm_core.task_instance t where t.tenant_id = a.tenant_id and t.id = a.task_id offset 0) t
                order by t.workflow_instance_id offset 0) k
@@ -34,11 +34,11 @@ begin
           where w.tenant_id = k.tenant_id and w.id = k.workflow_instance_id for no key update) w),
     held as materialized (
       select k.item, k.workflow_instance_id, k.live_tokens, k.variables, coalesce(k.answer -> 'result', k.variables) as output,
-             bpm_core.text_hash(k.said, k.answer -> 'result') as content_hash, t.id, t.token_id, t.node_id, t.attempt, t.worker_id,
+             bpm_core.text_hash(t.said, k.answer -> 'result') as content_hash, t.id, t.token_id, t.node_id, t.attempt, t.worker_id,
              t.fencing_token, t.claimed_at, t.lease_until, t.at, k.tenant_id, k.workflow_version_id, f.flow_id, f.target_id, f.target_kind = 'EndEvent' as ends
         from (select k.* from asked k order by k.task_id offset 0) k
        cross join lateral (
-         select t.*, (select bpm_core.now()) as at from (  -- one moment for all, of when the last instance was locked
+         select t.*, (select bpm_core.now()) as at, bpm_core.small_text(k.variables) as said from (  -- one moment for all, of when the last instance was locked; the text in no row kept, it may have megabytes
              select t.id, t.token_id, t.node_id, t.state, t.attempt, t.worker_id, t.fencing_token, t.claimed_at, t.lease_until,
                     t.scope_id is null and t.outputs is null and t.checks_result is null and t.needs_review is null
                     and t.type_slot is null and t.tenant_slot is null as is_ordinary
@@ -47,7 +47,7 @@ begin
                             where f.tenant_id = k.tenant_id and f.workflow_version_id = k.workflow_version_id and f.source_id = t.node_id
                               and f.ord = 1 and f.is_direct offset 0) f  -- the only one where it is direct; a fork of thousands is not read
        where k.answers = 1 and k.status = 'Running' and t.is_ordinary and t.state = 'Executing' and t.lease_until > t.at
-         and bpm_core.is_plain_answer(k.answer, t.id, t.fencing_token, k.variables, k.said)),
+         and bpm_core.is_plain_answer(k.answer, t.id, t.fencing_token, k.variables, t.said)),
     done as (
       update bpm_core.task_instance t set state = 'Completed' from held h
        where t.tenant_id = h.tenant_id and t.id = h.id),

@@ -3,7 +3,7 @@
 Workers with positions of their own claim, answer, pause and let leases run out; starts commit
 late, timers fire, somebody sets quotas and suspends, cases are closed, and backends are killed.
 Between two rounds it is quiet: whatever is ready then must be found with the positions the workers
-have by now. The bound: a mark lasts a fifth of a second, and a claim without one that does not fill
+have by now. The bound: a mark lasts half a second, and a claim without one that does not fill
 its limit leaves nothing behind. Where others on the server hold the horizon, a second more.
 
 ``PGBPM_CLAIMS_SEED`` repeats what a failing run printed; what threads do to each other may differ.
@@ -29,7 +29,7 @@ SEEDS = range(SEED, SEED + kit.sized(1, 10))
 ROUNDS = kit.sized(5, 40)
 SECONDS = 1.0
 """How long a round lasts."""
-MARK = 0.2
+MARK = 0.5
 """How long a mark is good for (mark_quick)."""
 HELD = 2.0
 """How long positions may not look back while somebody holds the horizon, with some room."""
@@ -280,7 +280,7 @@ class Worker:
     def __call__(self, session: Session, chance: random.Random) -> None:
         while self.rough.goes_on:
             if chance.random() < 0.05:
-                time.sleep(chance.choice([0.05, 0.12, 0.22]))  # its mark runs out, or nearly
+                time.sleep(chance.choice([0.05, 0.2, 0.52]))  # its mark runs out, or nearly
             self.claim(session, chance)
             chance.shuffle(self.kept)
             size = chance.randint(0, len(self.kept))

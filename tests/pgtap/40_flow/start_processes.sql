@@ -1,6 +1,6 @@
 -- bpm.start_processes: a batch of starts, each with its outcome.
 begin;
-select plan(41);
+select plan(42);
 select bpm.deploy_bpmn(test.linear('order', 'pack')) is not null as deployed \gset
 select test.deploy('empty', '<endEvent id="end"/>' || test.flows('start>end')) \gset
 
@@ -77,6 +77,12 @@ select is((select count(*) from bpm.start_processes((select jsonb_agg('{"code": 
 select is((select string_agg(s.outcome::text, ' ' order by s.item) from bpm.start_processes(jsonb_build_array('{"code": "order"}'::jsonb,
             jsonb_build_object('code', 'order', 'idempotency_key', 'numbers', 'variables', ('{"a": [' || rtrim(repeat('1e131071,', 9000), ',') || ']}')::jsonb)))  s), 'Done Rejected',
           'variables that have no text are refused, and nothing else');
+-- Two items of 900 bytes, whose texts have 10 MB
+set local temp_file_limit = 0;
+select is((select string_agg(distinct s.outcome::text, ' ') from bpm.start_processes((select jsonb_agg(jsonb_build_object('code', 'order', 'variables', v.numbers))
+            from generate_series(1, 2), (select jsonb_object_agg('n' || i, '1e131000'::jsonb) from generate_series(1, 40) i) v(numbers))) s), 'Rejected',
+          'numbers of few bytes and many digits do not fill the disk');
+reset temp_file_limit;
 select is_empty($$select * from bpm.check_invariants('')$$, 'invariants hold');
 select * from finish();
 rollback;

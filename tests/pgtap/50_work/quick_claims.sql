@@ -27,9 +27,9 @@ select isnt(:'p2'::jsonb -> '', :'p1'::jsonb -> '', 'but for the mark');
 update bpm_core.task_instance set available_at = available_at - interval '10 seconds' where task_type = 'a' and workflow_instance_id = (
   select w.id from bpm_core.workflow_instance w join bpm_core.process_instance p on p.id = w.process_instance_id where p.business_key = 'k9');
 select is((select c.keys from pg_temp.claim(:'p2') c), 'ak4', 'a straggler waits while there is a mark');
-select pg_temp.later('201 milliseconds') \g /dev/null
+select pg_temp.later('501 milliseconds') \g /dev/null
 select c.keys, c.positions as p3 from pg_temp.claim(:'p2') c \gset
-select is(:'keys'::text, 'ak9', 'for a fifth of a second');
+select is(:'keys'::text, 'ak9', 'for half a second');
 select is((:'p3'::jsonb ? '')::text, 'false', 'while there may be more of them there is no mark');
 select c.keys, c.positions as p3 from pg_temp.claim(:'p3') c \gset
 select is(:'keys'::text || (:'p3'::jsonb ? ''), 'ak5true', 'then there is one again');
@@ -86,7 +86,7 @@ create temp table late as select t.id, p.business_key as key
   from bpm_core.task_instance t join bpm_core.workflow_instance w on w.id = t.workflow_instance_id join bpm_core.process_instance p on p.id = w.process_instance_id
  where t.task_type = 'a' and t.state = 'Ready' order by t.available_at desc, t.id desc limit 3;
 update bpm_core.task_instance t set available_at = (:'p10'::jsonb #>> '{a,1,reached_at}')::timestamptz - interval '10 seconds' from late l where t.id = l.id;
-select pg_temp.later('201 milliseconds') \g /dev/null
+select pg_temp.later('501 milliseconds') \g /dev/null
 select c.keys as first, c.positions as p10 from pg_temp.claim(:'p10') c \gset
 select c.keys as second, c.positions as p10 from pg_temp.claim(:'p10') c \gset
 select c.keys as third, c.positions as p10 from pg_temp.claim(:'p10') c \gset

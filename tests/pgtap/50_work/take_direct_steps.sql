@@ -1,6 +1,6 @@
 -- The ordinary step in one statement: which flows are direct, and that it writes, row by row, what the general way writes.
 begin;
-select plan(12);
+select plan(13);
 
 -- Which flows
 select test.deploy('direct', test.service('one') || test.service('two') || test.service('told', 'bpm:priority="${p}"')
@@ -88,6 +88,14 @@ select is((select count(*) from bpm_core.process_instance p where p.business_key
 update bpm_core.workflow_flow f set is_direct = true
   from bpm_core.workflow_version v join bpm_core.workflow_definition d on d.id = v.definition_id where v.id = f.workflow_version_id and d.code like 'qx\_%'
    and f.flow_id in ('start_qx_a', 'qx_a_qx_b', 'qx_b_end', 'start_qx_one', 'qx_one_qx_two', 'qx_left_e1', 'qx_right_e2');
+-- Two answers of 900 bytes, whose texts have 10 MB
+select test.start('px_line') as process_id \gset
+set local temp_file_limit = 0;
+select is((select string_agg(distinct c.outcome::text, ' ') from bpm.complete_tasks((select jsonb_agg(jsonb_build_object('task_id', t.id, 'fencing_token', 0, 'variables', v.numbers))
+            from generate_series(1, 2), (select t.id from bpm_core.task_instance t where t.state = 'Ready' order by t.id desc limit 1) t,
+                 (select jsonb_object_agg('n' || i, '1e131000'::jsonb) from generate_series(1, 40) i) v(numbers))) c), 'Rejected',
+          'numbers of few bytes and many digits do not fill the disk');
+reset temp_file_limit;
 select is_empty($$select * from bpm.check_invariants('')$$, 'invariants hold');
 select * from finish();
 rollback;
