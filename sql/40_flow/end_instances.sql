@@ -1,8 +1,10 @@
 -- What follows from workflow instances having ended: their history row; where it is the only binding, the end of the process; where it is one of several,
 -- the process hears of it, where it was called, its caller does.
--- The instances carry their final status already. Writes: history_event, process_instance, inbox.
+-- The instances carry their final status already.
+-- p_tokens, p_nodes: the last token of each and where it ended, where that is still to be told, too.
+-- Writes: history_event, process_instance, inbox.
 create or replace function bpm_core.end_instances(p_tenant_id text, p_instances uuid[], p_status bpm_core.workflow_status, p_at timestamptz,
-                                                  p_detail jsonb default null)
+                                                  p_detail jsonb default null, p_tokens uuid[] default null, p_nodes text[] default null)
 returns void
 language plpgsql volatile
 set search_path = pg_catalog, pg_temp
@@ -21,9 +23,13 @@ begin
      cross join lateral (select w.tenant_id, w.id, w.process_instance_id, w.ends_process, w.parent_token_id from bpm_core.workflow_instance w
                           where w.tenant_id = e.tenant_id and w.id = e.id offset 0) w),
   noted as (
-    insert into bpm_core.history_event (tenant_id, workflow_instance_id, at, kind, from_state, to_state, detail)
-    select p_tenant_id, e.id, p_at, ('Instance' || p_status)::bpm_core.history_kind, 'Running', p_status::text, p_detail
-      from unnest(p_instances) e(id)),
+    insert into bpm_core.history_event (tenant_id, workflow_instance_id, at, kind, token_id, node_id, from_state, to_state, detail)
+    select p_tenant_id, e.id, p_at, k.kind, k.token_id, k.node_id, k.from_state, p_status::text, k.detail
+      from unnest(p_instances, p_tokens, p_nodes) e(id, token_id, node_id)
+     cross join lateral (values
+       ('TokenCompleted'::bpm_core.history_kind, e.token_id, e.node_id, null, null),
+       (('Instance' || p_status)::bpm_core.history_kind, null, null, 'Running', p_detail)) k(kind, token_id, node_id, from_state, detail)
+     where k.from_state is not null or e.token_id is not null),
   -- Shared parents come after tasks and tokens in the lock order, each class once and sorted.
   process as materialized (
     select p.tenant_id, p.id
