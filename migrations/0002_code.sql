@@ -492,7 +492,7 @@ begin
   v_actor := bpm_core.acting_as(p_tenant_id, p_actor);
   v_fault := bpm_core.setting_fault(p_name, v_value);
   if v_fault is not null then
-    perform bpm_core.fail('BP400', v_fault, jsonb_build_object('name', p_name, 'value', p_value), 'docs/reference lists the settings.');
+    perform bpm_core.fail('BP400', v_fault, jsonb_build_object('name', p_name, 'value', p_value), 'docs/reference/configuration.md lists the settings.');
   end if;
   v_old := bpm_core.setting_value(p_name, null);
   if v_value is null then
@@ -4563,7 +4563,9 @@ as $$
   select bpm_core.fault('UnsupportedElement',
            format('%s has the attribute %s, which %s.', bpm_core.element_label(e.tag, coalesce(e.id, ''), e.attributes ->> 'name'), replace(a.name, 'bpm?', 'bpm'),
                   case when a.name like 'bpm?:%' then 'is not in the namespace urn:pgbpm:bpmn:1' else 'means nothing there' end),
-           case when e.tag <> 'sequenceFlow' then e.id end, case when e.tag = 'sequenceFlow' then e.id end, null)
+           case when e.tag <> 'sequenceFlow' then e.id end, case when e.tag = 'sequenceFlow' then e.id end,
+           case when a.name like 'bpm?:%' then 'Bind the prefix to urn:pgbpm:bpmn:1.'
+                else coalesce('Understood there: ' || nullif(array_to_string(bpm_core.own_attributes(e.tag), ', '), '') || '.', 'No attribute of this namespace is understood there.') end)
     from unnest(p_elements) e
    cross join lateral jsonb_object_keys(e.attributes) a (name)
    where (a.name like 'bpm:%' or a.name like 'bpm?:%') and a.name <> 'bpm:await'

@@ -21,7 +21,7 @@ begin
   v_actor := bpm_core.acting_as(p_tenant_id, p_actor);
   v_fault := bpm_core.setting_fault(p_name, v_value);
   if v_fault is not null then
-    perform bpm_core.fail('BP400', v_fault, jsonb_build_object('name', p_name, 'value', p_value), 'docs/reference lists the settings.');
+    perform bpm_core.fail('BP400', v_fault, jsonb_build_object('name', p_name, 'value', p_value), 'docs/reference/configuration.md lists the settings.');
   end if;
   v_old := bpm_core.setting_value(p_name, null);
   if v_value is null then

@@ -8,7 +8,9 @@ as $$
   select bpm_core.fault('UnsupportedElement',
            format('%s has the attribute %s, which %s.', bpm_core.element_label(e.tag, coalesce(e.id, ''), e.attributes ->> 'name'), replace(a.name, 'bpm?', 'bpm'),
                   case when a.name like 'bpm?:%' then 'is not in the namespace urn:pgbpm:bpmn:1' else 'means nothing there' end),
-           case when e.tag <> 'sequenceFlow' then e.id end, case when e.tag = 'sequenceFlow' then e.id end, null)
+           case when e.tag <> 'sequenceFlow' then e.id end, case when e.tag = 'sequenceFlow' then e.id end,
+           case when a.name like 'bpm?:%' then 'Bind the prefix to urn:pgbpm:bpmn:1.'
+                else coalesce('Understood there: ' || nullif(array_to_string(bpm_core.own_attributes(e.tag), ', '), '') || '.', 'No attribute of this namespace is understood there.') end)
     from unnest(p_elements) e
    cross join lateral jsonb_object_keys(e.attributes) a (name)
    where (a.name like 'bpm:%' or a.name like 'bpm?:%') and a.name <> 'bpm:await'

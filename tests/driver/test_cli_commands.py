@@ -681,6 +681,26 @@ def test_what_an_incident_saw_is_said_and_mended(cli: Cli) -> None:
     )
 
 
+PATIENT = f"""{HEAD}<process id="patient" isExecutable="true"><startEvent id="start"/>
+  <intermediateCatchEvent id="wait"><timerEventDefinition>
+    <timeDuration>${{patience}}</timeDuration></timerEventDefinition></intermediateCatchEvent>
+  <endEvent id="end"/><sequenceFlow id="f1" sourceRef="start" targetRef="wait"/>
+  <sequenceFlow id="f2" sourceRef="wait" targetRef="end"/></process></definitions>"""
+
+
+def test_an_incident_of_a_timer_says_what_it_got_and_what_to_set(cli: Cli, tmp_path: Path) -> None:
+    file = tmp_path / "patient.bpmn"
+    file.write_text(PATIENT)
+    cli("deploy", str(file))
+    cli("start", "patient", "--key", "patient-1", "--var", "patience=soon")
+    text = cli.text("incidents")
+    assert '${patience} gives no time: patience is "soon".' in text
+    assert "patient-1 → pgbpm set patient-1 --var patience=…, then pgbpm incidents resolve" in text
+    assert 'patience  "3"' in cli.text("set", "patient-1", "--var", 'patience="3"')
+    cli("start", "patient", "--key", "patient-2")
+    assert "gives no time: patience is no text." in cli.text("show", "patient-2")
+
+
 INSIDE = f"""{HEAD}<process id="inside" isExecutable="true"><startEvent id="start"/>
   <subProcess id="sub"><extensionElements>
     <z:ioMapping xmlns:z="http://camunda.org/schema/zeebe/1.0">

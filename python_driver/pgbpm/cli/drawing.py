@@ -8,7 +8,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from datetime import datetime
 from typing import Any
 
-from pgbpm.cli.output import masked
+from pgbpm.cli.output import json_text
 from pgbpm.cli.reasons import incident_reason, incident_steps
 
 Row = Mapping[str, Any]
@@ -71,13 +71,7 @@ def _variables(variables: Row) -> Iterator[str]:
         width = max(len(name) for name in variables)
         yield "\nvariables"
         for name, value in variables.items():
-            yield f"  {name.ljust(width)}  {_cut(_plain(value))}"
-
-
-def _plain(value: Any) -> str:
-    if isinstance(value, str) and masked(value) != value:
-        return str(masked(value))
-    return json.dumps(masked(value), ensure_ascii=False)
+            yield f"  {name.ljust(width)}  {_cut(json_text(value))}"
 
 
 def _tokens(state: Row) -> Iterator[str]:

@@ -14,7 +14,7 @@ import psycopg
 from pgbpm.cli.app import App, decrypt_option, json_option, pass_app
 from pgbpm.cli.drawing import draw_instance
 from pgbpm.cli.lookup import INSTANCE, RUNNING
-from pgbpm.cli.output import emit, emit_json, table
+from pgbpm.cli.output import emit, emit_json, json_text, table
 from pgbpm.cli.progress import with_progress
 from pgbpm.cli.tokens import find_token, token_options
 from pgbpm.cli.values import variables_of, variables_options
@@ -242,7 +242,8 @@ def set_variables(
             p_process_instance_id=found,
         )[0]  # fmt: skip
     now = row["set_variables"]
-    emit(app.unseal(now) if decrypt else now, as_json)
+    now = app.unseal(now) if decrypt else now
+    emit(now if as_json else {name: json_text(value) for name, value in now.items()}, as_json)
 
 
 def _refuse_paths(app: App, conn: Connection, instance: str, names: list[str]) -> None:

@@ -75,6 +75,13 @@ def masked(value: Any) -> Any:
     return value
 
 
+def json_text(value: Any) -> str:
+    """A variable as JSON in one line: a text has its quotes, so that "3" is not taken for 3."""
+    if isinstance(value, str) and masked(value) != value:
+        return str(masked(value))
+    return json.dumps(masked(value), ensure_ascii=False)
+
+
 def _text(value: Any) -> str:
     value = masked(value)
     if value is None:

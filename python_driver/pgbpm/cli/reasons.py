@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 import json
+import re
 import shlex
 from collections.abc import Iterator, Mapping
 from typing import Any
 
+from pgbpm.cli.output import masked
+
 Row = Mapping[str, Any]
 _LONGEST_VALUE = 40
+_ONE_PATH = re.compile(r"(?:[$#]\{\s*([^\W\d]\w*(?:\.\w+)*)\s*\}|=\s*([^\W\d]\w*(?:\.\w+)*))")
 
 
 def incident_reason(incident: Row) -> str:
@@ -70,11 +74,15 @@ def _looks(detail: Row) -> Iterator[Row]:
     yield from detail.get("seen") or []
     for flow in detail.get("flows") or []:
         yield from flow.get("seen") or []
+    if "timer" in detail and (found := _ONE_PATH.fullmatch(str(detail.get("rule")).strip())):
+        value = detail.get("value")
+        kind = "no text" if value is None else "encrypted" if masked(value) != value else "text"
+        yield {"path": found[1] or found[2], "type": kind, "value": value}
 
 
 def _seen(detail: Row) -> Iterator[str]:
     for look in _looks(detail):
-        if look["type"] in {"missing", "null", "encrypted"}:
+        if look["type"] in {"missing", "null", "encrypted", "no text"}:
             yield f"{look['path']} is {look['type']}"
         else:
             text = json.dumps(look["value"], ensure_ascii=False)

@@ -1,6 +1,6 @@
 -- Every fault code by an input that causes it, all at once in one answer, and every warning.
 begin;
-select plan(88);
+select plan(90);
 
 create function pg_temp.faults(p_xml text, p_strict boolean default false) returns text[] language sql as $$
   select array(select c.code || ' ' || coalesce(c.flow_id, c.node_id, '-') from bpm.check_bpmn(p_xml, p_strict) c where c.severity = 'fault' order by 1)
@@ -109,6 +109,10 @@ select is(pg_temp.faults(pg_temp.line('<receiveTask id="a" messageRef="m" bpm:co
 select is(pg_temp.faults(pg_temp.line('<serviceTask id="a" ' || x.attributes || '/>', 'a')), '{"UnsupportedElement a"}', 'not understood: ' || x.attributes)
   from (values ('bpm:aproval="required"'), ('bpm:approval="yes"'), ('bpm:retries="0"'), ('bpm:retries="three"'), ('bpm:lease="30"'), ('bpm:priority="urgent"'), ('bpm:type="bpm:user"'),
                ('bpm:destination="x"'), ('bpm:type="${x}"')) x (attributes);
+select is((select c.hint from bpm.check_bpmn(pg_temp.line('<sendTask id="a" bpm:destinaton="x"/>', 'a')) c where c.severity = 'fault'),
+  'Understood there: bpm:type, bpm:destination.', 'and what is understood there is named');
+select is((select c.hint from bpm.check_bpmn(pg_temp.line('<manualTask id="a" bpm:type="x"/>', 'a')) c where c.severity = 'fault'),
+  'No attribute of this namespace is understood there.', 'or that nothing is');
 select is(pg_temp.faults(pg_temp.line('<sendTask id="a" bpm:await="receipt"/>', 'a')), '{"UnsupportedElement a"}', 'await is not executed yet, and said so');
 select is(pg_temp.faults(replace(pg_temp.line('<serviceTask id="a" bpm:approval="required"/>', 'a'), 'urn:pgbpm:bpmn:1', 'http://pgbpm.example/bpmn')), '{"UnsupportedElement a"}', 'nor is a namespace that only looks like ours passed over');
 
