@@ -10060,9 +10060,10 @@ $$;
 -- from 40_flow/begin_starts.sql
 -- Creates the instances of starts that stand and moves their tokens on: those whose start event leads straight to a service task in the statement that
 -- creates them, the others, and all where that raises, the general way, where what cannot go on is an incident on its token.
+-- Returns:  boolean: have tokens moved on the general way? Else all stand at the task they were offered, or their process has several workflows.
 -- Raises:   as drive_isolated. Writes: as insert_starts, and whatever the nodes ahead write.
 create or replace function bpm_core.begin_starts(p_tenant_id text, p_starts bpm_core.start[], p_actor text, p_now timestamptz)
-returns void
+returns boolean
 language plpgsql volatile
 set search_path = pg_catalog, pg_temp
 set plan_cache_mode = force_generic_plan
@@ -10084,6 +10085,7 @@ begin
   if v_leaving is not null then
     perform bpm_core.advance_isolated(v_leaving);
   end if;
+  return v_leaving is not null;
 end
 $$;
 
@@ -18477,6 +18479,7 @@ declare
   v_actor  text;
   v_now    timestamptz;
   v_starts bpm_core.start[];
+  v_moved  boolean;
 begin
   if not bpm_core.enter_call(p_tenant_id, 'worker') then
     return;
@@ -18487,7 +18490,17 @@ begin
   if jsonb_path_exists(p_items, '$[*].idempotency_key ? (@ != null)') then
     v_starts := bpm_core.settle_start_keys(p_tenant_id, v_starts, v_now);
   end if;
-  perform bpm_core.begin_starts(p_tenant_id, v_starts, v_actor, v_now);
+  v_moved := bpm_core.begin_starts(p_tenant_id, v_starts, v_actor, v_now);
+  if cardinality(v_starts) = 1 and v_starts[1].outcome is null and not v_moved and v_starts[1].is_several is not true then
+    item := 1;
+    process_instance_id := v_starts[1].process_instance_id;
+    workflow_instance_id := v_starts[1].workflow_instance_id;
+    status := 'Running';
+    is_new := true;
+    outcome := 'Done';
+    return next;
+    return;
+  end if;
   return query
   select s.item, case when coalesce(s.outcome, 'Done') = 'Done' then s.process_instance_id end,
          case when coalesce(s.outcome, 'Done') = 'Done' then s.workflow_instance_id end,

@@ -18,6 +18,7 @@ declare
   v_actor  text;
   v_now    timestamptz;
   v_starts bpm_core.start[];
+  v_moved  boolean;
 begin
   if not bpm_core.enter_call(p_tenant_id, 'worker') then
     return;
@@ -28,7 +29,17 @@ begin
   if jsonb_path_exists(p_items, '$[*].idempotency_key ? (@ != null)') then
     v_starts := bpm_core.settle_start_keys(p_tenant_id, v_starts, v_now);
   end if;
-  perform bpm_core.begin_starts(p_tenant_id, v_starts, v_actor, v_now);
+  v_moved := bpm_core.begin_starts(p_tenant_id, v_starts, v_actor, v_now);
+  if cardinality(v_starts) = 1 and v_starts[1].outcome is null and not v_moved and v_starts[1].is_several is not true then
+    item := 1;
+    process_instance_id := v_starts[1].process_instance_id;
+    workflow_instance_id := v_starts[1].workflow_instance_id;
+    status := 'Running';
+    is_new := true;
+    outcome := 'Done';
+    return next;
+    return;
+  end if;
   return query
   select s.item, case when coalesce(s.outcome, 'Done') = 'Done' then s.process_instance_id end,
          case when coalesce(s.outcome, 'Done') = 'Done' then s.workflow_instance_id end,
