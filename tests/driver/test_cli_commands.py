@@ -24,6 +24,7 @@ from tests.support.database import TestDatabase
 
 from pgbpm import migrations
 from pgbpm.cli import hints, root
+from pgbpm.cli.reasons import error_words
 from pgbpm.worker import Done, NonRetryable, Task, Worker
 
 USER_TASK = f"""{HEAD}<process id="asking" name="Ask somebody" isExecutable="true">
@@ -780,6 +781,22 @@ def test_a_failed_task_shows_the_type_of_its_exception(cli: Cli) -> None:
 def test_a_warning_says_what_to_type(cli: Cli, tmp_path: Path) -> None:
     drawn = file(tmp_path, "early.bpmn", SENDING.replace("listener", "nobody-yet"))
     assert "Register it with pgbpm destination before" in cli.text("check", drawn)
+
+
+def test_an_incident_of_a_destination_says_how_to_register_it(cli: Cli) -> None:
+    deploy(cli.database, SENDING.replace('id="sending"', 'id="unsent"').replace("listener", "far"))
+    start(cli.database, "unsent", 1)
+    step = "pgbpm destination far --url …, then pgbpm incidents resolve"
+    assert f"unsent-1 → {step}" in cli.text("incidents")
+    assert step in cli.text("show", "unsent-1")
+
+
+def test_what_went_wrong_with_a_command_is_said_in_words() -> None:
+    assert error_words({"error": "AddressRefused", "message": "it is private"}) == (
+        "AddressRefused: it is private"
+    )
+    assert error_words({"status": 502}) == {"status": 502}
+    assert error_words(None) is None
 
 
 def test_outbox_and_reconcile(cli: Cli) -> None:

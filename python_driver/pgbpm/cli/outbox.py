@@ -8,6 +8,7 @@ from pgbpm.cli.app import App, json_option, pass_app
 from pgbpm.cli.listing import actor_option, limit_option, listing
 from pgbpm.cli.lookup import ANY_COMMAND, SETTLED_COMMAND, UNKNOWN_COMMAND
 from pgbpm.cli.output import emit
+from pgbpm.cli.reasons import error_words
 from pgbpm.cli.values import variables_of, variables_options
 from pgbpm.cli.waking import wake_runners
 
@@ -47,6 +48,7 @@ def list_commands(app: App, state: str | None, limit: int, as_json: bool) -> Non
         },
         as_json,
         "no commands",
+        derived=lambda row: {**row, "last_error": error_words(row["last_error"])},
     )  # fmt: skip
 
 

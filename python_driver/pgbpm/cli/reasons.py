@@ -30,6 +30,14 @@ def incident_reason(incident: Row) -> str:
     return f"{message.rstrip('.')}: {', '.join(seen)}." if seen else message
 
 
+def error_words(error: Any) -> Any:
+    """What went wrong with a command, in words if it has some."""
+    if isinstance(error, Mapping) and error.get("message"):
+        kind = error.get("error") or error.get("type")
+        return f"{kind}: {error['message']}" if kind else error["message"]
+    return error
+
+
 def _answer(error: Row) -> str:
     """What is known of a command that failed: words, or what the receiver answered."""
     words = error.get("message") or error.get("reason")
@@ -44,6 +52,8 @@ def incident_steps(incident: Row, key: str, state: Row | None = None) -> str:
     """
     resolve = f"pgbpm incidents resolve {incident['incident_id']}"
     names = _paths(incident.get("detail") or {})
+    if missing := _destination(incident):
+        return f"pgbpm destination {shlex.quote(missing)} --url …, then {resolve}"
     if not names:
         return resolve
     at = ""
@@ -54,8 +64,15 @@ def incident_steps(incident: Row, key: str, state: Row | None = None) -> str:
 
 
 def has_steps(incident: Row) -> bool:
-    """Whether setting variables comes before resolving."""
-    return bool(_paths(incident.get("detail") or {}))
+    """Whether something comes before resolving: variables to set, a destination to register."""
+    return bool(_paths(incident.get("detail") or {})) or _destination(incident) is not None
+
+
+def _destination(incident: Row) -> str | None:
+    if incident["code"] != "UnknownDestination":
+        return None
+    named = (incident.get("detail") or {}).get("destination")
+    return None if named is None else str(named)
 
 
 def _is_inside(incident: Row, names: list[str], state: Row) -> bool:

@@ -139,7 +139,7 @@ def list_incidents(app: App, everything: bool, limit: int, as_json: bool) -> Non
 
 
 def _next_steps(app: App, conn: Connection, rows: list[Row]) -> Iterator[str]:
-    """What to type for each incident that is about variables."""
+    """What to type for each incident that something has to be done about before it is resolved."""
     for row in rows:
         if row["state"] == "Open" and has_steps(row):
             key = row["business_key"] or str(row["process_instance_id"])
