@@ -20292,6 +20292,7 @@ declare
   v_slots     bpm_core.claim_slot[];
   v_exhausted boolean;
   v_limited   text[];
+  v_claimed   bpm_core.claimed_task[];
 begin
   v_scans := bpm_core.open_slots(p_tenant_id, p_types, p_positions, p_now);
   v_slots := array(
@@ -20299,16 +20300,17 @@ begin
                (select array_agg(q) from bpm_core.task_quota q where q.tenant_id = p_tenant_id))::bpm_core.claim_slot
       from unnest(v_scans) s);
   if (v_slots[1].quotas is null and v_slots[1].priority_level = v_slots[cardinality(v_slots)].priority_level) is not false then
-    claimed := array(select c from bpm_core.claim_ready_tasks(p_tenant_id, p_worker, v_slots, p_limit, p_lease, p_request_id, p_now) c);
-    v_exhausted := cardinality(claimed) < p_limit;
+    v_claimed := array(select c from bpm_core.claim_ready_tasks(p_tenant_id, p_worker, v_slots, p_limit, p_lease, p_request_id, p_now) c);
+    v_exhausted := cardinality(v_claimed) < p_limit;
   else
-    select c.claimed, c.exhausted, c.limited into claimed, v_exhausted, v_limited
+    select c.claimed, c.exhausted, c.limited into v_claimed, v_exhausted, v_limited
       from bpm_core.claim_fairly(p_tenant_id, p_worker, v_slots, p_limit, p_lease, p_request_id, p_now) c;
   end if;
-  positions := bpm_core.close_slots(v_scans, claimed, v_exhausted, v_limited, p_now, bpm_core.now());
+  positions := bpm_core.close_slots(v_scans, v_claimed, v_exhausted, v_limited, p_now, bpm_core.now());
   if not v_exhausted and v_slots[1].priority_level = v_slots[cardinality(v_slots)].priority_level and v_slots[1].quotas is null then
-    positions := bpm_core.mark_quick(positions, v_slots, claimed[cardinality(claimed)], p_now);
+    positions := bpm_core.mark_quick(positions, v_slots, v_claimed[cardinality(v_claimed)], p_now);
   end if;
+  claimed := v_claimed;
   return next;
 end
 $$;
