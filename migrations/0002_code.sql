@@ -20308,7 +20308,7 @@ begin
   end if;
   positions := bpm_core.close_slots(v_scans, v_claimed, v_exhausted, v_limited, p_now, bpm_core.now());
   if not v_exhausted and v_slots[1].priority_level = v_slots[cardinality(v_slots)].priority_level and v_slots[1].quotas is null then
-    positions := bpm_core.mark_quick(positions, v_slots, v_claimed[cardinality(v_claimed)], p_now);
+    positions := bpm_core.mark_quick(positions, v_slots[1].priority_level, v_claimed[cardinality(v_claimed)], p_now);
   end if;
   claimed := v_claimed;
   return next;
@@ -20479,7 +20479,7 @@ begin
   end if;
   v_now := bpm_core.now();
   if p_request_id is null and p_positions ? '' then
-    v_slots := bpm_core.quick_slots(p_types, p_positions -> '', v_now);
+    v_slots := bpm_core.quick_slots(p_types, p_positions, v_now);
   end if;
   if v_slots is not null then
     -- claim_ready_tasks without request id and quotas, in place: its call would be a tenth of a small claim. In the order picked, since the loop over it is the only plan there is.
@@ -20516,7 +20516,7 @@ begin
          cross join lateral (select p.business_key, p.variables, p.status from bpm_core.process_instance p
                               where p.tenant_id = w.tenant_id and p.id = w.process_instance_id offset 0) p
         offset 0) c;
-    positions := bpm_core.quick_positions(p_positions, v_claimed[cardinality(v_claimed)], cardinality(v_claimed) = p_limit);
+    positions := bpm_core.quick_positions(p_positions, p_positions -> '' ->> 'level', v_claimed[cardinality(v_claimed)], cardinality(v_claimed) = p_limit);
     if not v_suspended then
       return next;
       return;
@@ -22017,26 +22017,17 @@ $$;
 -- Marks positions for the claims that follow within half a second: most of a small claim is finding out where to begin. Stragglers, for which positions look
 -- back, wait that much longer; a claim that finds nothing looks back at once. None while looking back is not over, or of many stragglers only one claim's
 -- worth would be handed out in every half second.
--- p_slots: of one priority level, without quotas. p_last: the last task of the claim, of the slot it stopped in. Returns: the positions with the mark, under
--- a key no task type has.
-create or replace function bpm_core.mark_quick(p_positions jsonb, p_slots bpm_core.claim_slot[], p_last bpm_core.claimed_task, p_now timestamptz)
+-- p_level: the only priority level of the claim. p_last: its last task, of the slot it stopped in. Returns: the positions with the mark, under a key no task type has.
+create or replace function bpm_core.mark_quick(p_positions jsonb, p_level smallint, p_last bpm_core.claimed_task, p_now timestamptz)
 returns jsonb
 language plpgsql stable
 set search_path = pg_catalog, pg_temp
-set plan_cache_mode = force_generic_plan
-set enable_seqscan = off  set enable_hashjoin = off  set enable_mergejoin = off
-set jit = off
 as $$
 begin
-  if p_positions -> p_last.task_type -> p_slots[1].priority_level::text ->> 'reached_id' <> p_last.task_id::text then
+  if p_positions -> p_last.task_type -> p_level::text ->> 'reached_id' <> p_last.task_id::text then
     return p_positions;  -- what was handed out last lies behind what was reached
   end if;
-  return (
-    select p_positions || jsonb_build_object('', jsonb_build_object(
-             'until', p_now + interval '500 milliseconds', 'level', p_slots[1].priority_level,
-             'heads', jsonb_object_agg(s.task_type, jsonb_build_array(p.position -> 'reached_at', p.position -> 'reached_id'))))
-      from unnest(p_slots) s
-     cross join lateral (select p_positions -> s.task_type -> s.priority_level::text as position offset 0) p);
+  return p_positions || jsonb_build_object('', jsonb_build_object('until', p_now + interval '500 milliseconds', 'level', p_level));
 end
 $$;
 
@@ -22429,41 +22420,42 @@ end
 $$;
 
 -- from 50_work/quick_positions.sql
--- The positions to hand back after a claim from quick_slots. Only the slot in which it stopped moves: the next claim that looks for itself walks again what little
--- was taken from the others. One that did not fill its limit takes the mark away. Inlined into its caller.
--- Returns:  jsonb, as close_slots.
-create or replace function bpm_core.quick_positions(p_positions jsonb, p_last bpm_core.claimed_task, p_is_full boolean)
+-- The positions to hand back after a claim from quick_slots: as after any claim that did not look back (position_after), the slot in which it stopped moves to what was handed
+-- out last, so that nothing that died is walked again by those who come when the mark has run out. One that did not fill its limit takes the mark away. Inlined into its caller.
+-- p_last: the last task, p_level: the priority level of the mark. Returns: jsonb, as close_slots.
+create or replace function bpm_core.quick_positions(p_positions jsonb, p_level text, p_last bpm_core.claimed_task, p_is_full boolean)
 returns jsonb
 language sql stable
 as $$
-  select case when p_is_full then jsonb_set(p_positions, array['', 'heads', p_last.task_type], jsonb_build_array(p_last.available_at, p_last.task_id))
+  select case when p_is_full
+              then jsonb_set(p_positions, array[p_last.task_type, p_level],
+                             (p_positions -> p_last.task_type -> p_level) || jsonb_build_object('reached_at', p_last.available_at, 'reached_id', p_last.task_id))
               else p_positions - '' end
 $$;
 
 -- from 50_work/quick_slots.sql
--- The slots of a claim that follows closely upon another one (mark_quick): where each scan begins, without asking where it should.
--- Types come from the call, never from the mark: that has been in the caller's hands. A loop over the types, since a query would cost more than the looks it saves.
--- Returns:  claim_slot[], in the order of the types; null where this claim has to look for itself: a type is not in the mark, it has run out, lies ahead of
+-- The slots of a claim that follows closely upon another one (mark_quick): each scan begins where its position stands, without asking whether it should.
+-- Types come from the call, never from the positions: these have been in the caller's hands. A loop over the types, since a query would cost more than the looks it saves.
+-- Returns:  claim_slot[], in the order of the types; null where this claim has to look for itself: a type has no position, the mark has run out, lies ahead of
 --           the clock, or is not ours.
-create or replace function bpm_core.quick_slots(p_types text[], p_mark jsonb, p_now timestamptz)
+create or replace function bpm_core.quick_slots(p_types text[], p_positions jsonb, p_now timestamptz)
 returns bpm_core.claim_slot[]
 language plpgsql stable
 set search_path = pg_catalog, pg_temp
 as $$
 declare
-  v_heads constant jsonb := p_mark -> 'heads';
+  v_level constant text := p_positions -> '' ->> 'level';
   v_until timestamptz;
-  v_level smallint;
   v_type  text;
   v_slots bpm_core.claim_slot[];
 begin
-  v_until := (p_mark ->> 'until')::timestamptz;
-  if (v_heads ?& p_types and p_now between v_until - interval '500 milliseconds' and v_until) is not true then
+  v_until := (p_positions -> '' ->> 'until')::timestamptz;
+  if (p_positions ?& p_types and p_now between v_until - interval '500 milliseconds' and v_until) is not true then
     return null;
   end if;
-  v_level := (p_mark ->> 'level')::smallint;
   foreach v_type in array p_types loop
-    v_slots := v_slots || row(v_type, v_level, (v_heads -> v_type ->> 0)::timestamptz, (v_heads -> v_type ->> 1)::uuid, null, null, null)::bpm_core.claim_slot;
+    v_slots := v_slots || row(v_type, v_level::smallint, (p_positions -> v_type -> v_level ->> 'reached_at')::timestamptz,
+                              (p_positions -> v_type -> v_level ->> 'reached_id')::uuid, null, null, null)::bpm_core.claim_slot;
   end loop;
   return v_slots;
 exception

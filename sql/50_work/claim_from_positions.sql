@@ -32,7 +32,7 @@ begin
   end if;
   positions := bpm_core.close_slots(v_scans, v_claimed, v_exhausted, v_limited, p_now, bpm_core.now());
   if not v_exhausted and v_slots[1].priority_level = v_slots[cardinality(v_slots)].priority_level and v_slots[1].quotas is null then
-    positions := bpm_core.mark_quick(positions, v_slots, v_claimed[cardinality(v_claimed)], p_now);
+    positions := bpm_core.mark_quick(positions, v_slots[1].priority_level, v_claimed[cardinality(v_claimed)], p_now);
   end if;
   claimed := v_claimed;
   return next;

@@ -39,7 +39,7 @@ begin
   end if;
   v_now := bpm_core.now();
   if p_request_id is null and p_positions ? '' then
-    v_slots := bpm_core.quick_slots(p_types, p_positions -> '', v_now);
+    v_slots := bpm_core.quick_slots(p_types, p_positions, v_now);
   end if;
   if v_slots is not null then
     -- claim_ready_tasks without request id and quotas, in place: its call would be a tenth of a small claim. In the order picked, since the loop over it is the only plan there is.
@@ -76,7 +76,7 @@ begin
          cross join lateral (select p.business_key, p.variables, p.status from bpm_core.process_instance p
                               where p.tenant_id = w.tenant_id and p.id = w.process_instance_id offset 0) p
         offset 0) c;
-    positions := bpm_core.quick_positions(p_positions, v_claimed[cardinality(v_claimed)], cardinality(v_claimed) = p_limit);
+    positions := bpm_core.quick_positions(p_positions, p_positions -> '' ->> 'level', v_claimed[cardinality(v_claimed)], cardinality(v_claimed) = p_limit);
     if not v_suspended then
       return next;
       return;
