@@ -12,7 +12,7 @@ select lives_ok($$select * from bpm.publish_task('quote', p_input_schema => '{"r
 select results_eq($$select * from bpm.publish_task('quote', p_input_schema => '{"required": ["amount"], "properties": {"amount": {"minimum": 0, "type": "number"}}}',
   p_result_schema => '{"type": "object", "required": ["price"], "properties": {"price": {"type": "integer"}}, "additionalProperties": false}', p_max_attempts => 2)$$, $$values (1, false)$$, 'the same schemas are the same');
 select test.deploy('q', test.service('quote') || '<endEvent id="end"/>' || test.flows('start>quote', 'quote>end')) \gset
-select results_eq($$select b.input_schema is not null, b.checks_result from bpm_core.workflow_task_binding b where b.task_type = 'quote'$$, $$values (true, true)$$, 'the binding knows');
+select results_eq($$select b.input_schema is not null, b.checks_result::boolean from bpm_core.workflow_task_binding b where b.task_type = 'quote'$$, $$values (true, true)$$, 'the binding knows');
 
 -- input
 select test.start('q', '{"amount": 5}') as a \gset
