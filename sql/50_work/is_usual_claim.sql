@@ -1,5 +1,5 @@
--- Are these arguments every claim takes, of the kind most have? check_claim knows the others, and what is wrong with them. Inlined into its caller: one condition, without a
--- query, costs a tenth of what a function of its own would.
+-- Are these arguments every claim takes, of the kind most have? check_claim knows the others, and what is wrong with them. Inlined into its caller: one condition
+-- without a query, since each query of a small call costs more than one would think.
 -- Returns:  boolean.
 create or replace function bpm_core.is_usual_claim(p_worker text, p_types text[], p_limit integer, p_lease interval, p_request_id text)
 returns boolean
